@@ -3,6 +3,7 @@ package stat
 import (
 	"fmt"
 	"math"
+	"math/rand"
 	"testing"
 	"testing/quick"
 )
@@ -228,6 +229,11 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// seeded makes a property's inputs the same at every run.
+func seeded(n int) *quick.Config {
+	return &quick.Config{MaxCount: n, Rand: rand.New(rand.NewSource(1))}
+}
+
 func proper(i Interval, least float64) bool {
 	for _, x := range []float64{i.Mean, i.Lo, i.Hi} {
 		if math.IsNaN(x) || math.IsInf(x, 0) || x < least || x > 1 {
@@ -255,10 +261,10 @@ func TestIntervalsAreAlwaysProper(t *testing.T) {
 		at, _ := PassAtK(int(a), int(b), int(c))
 		hat, _ := PassHatK(int(a), int(b), int(c))
 		worst, best := Bounds(int(a), int(b), int(c))
-		return p >= 0 && p <= 1 && hat >= 0 && hat <= at && at <= 1 && worst >= 0 && worst <= best && best <= 1
+		return p >= 0 && p <= 1 && hat >= 0 && hat <= at+1e-12 && at <= 1 && worst >= 0 && worst <= best && best <= 1
 	}
 	for i, f := range []any{rate, mean, others} {
-		if err := quick.Check(f, &quick.Config{MaxCount: 3000}); err != nil {
+		if err := quick.Check(f, seeded(3000)); err != nil {
 			t.Errorf("property %d: %v", i, err)
 		}
 	}
@@ -270,7 +276,7 @@ func TestPairedDiffIsAntisymmetric(t *testing.T) {
 		b := PairedDiff(tasks(int(lose%20), int(win%20), int(same%20)))
 		return math.Abs(a.Mean+b.Mean) < 1e-9 && math.Abs(a.Lo+b.Hi) < 1e-9
 	}
-	if err := quick.Check(f, nil); err != nil {
+	if err := quick.Check(f, seeded(200)); err != nil {
 		t.Error(err)
 	}
 }
