@@ -1,0 +1,262 @@
+package gateway
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/textproto"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/assaybot/assay/internal/assay"
+)
+
+// maxErrorBody bounds what is passed on of an error answer.
+const maxErrorBody = 256 << 10
+
+// exchange asks the upstream and passes its answer on.
+func (s *session) exchange(c *call, w http.ResponseWriter, r *http.Request, body []byte) outcome {
+	s.up.pause.wait(c.ctx, s.config.Now())
+	req, err := s.request(c, r, body)
+	if err != nil {
+		return s.noAnswer(c, w, err)
+	}
+	clock := newClock(s.config.FirstByte, func() { c.cancel(errFirstByte) })
+	defer clock.stop()
+	resp, err := s.up.client.Do(req)
+	clock.stop()
+	if err != nil {
+		return s.noAnswer(c, w, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	s.up.pause.told(resp.StatusCode, resp.Header, s.config.Now())
+	var out outcome
+	switch {
+	case resp.StatusCode >= http.StatusBadRequest:
+		out = s.passError(c, w, resp)
+	case resp.StatusCode >= http.StatusMultipleChoices:
+		out = s.noAnswer(c, w, fmt.Errorf("the model API answered with a redirect (%d), which is not followed: check the base URL", resp.StatusCode))
+	default:
+		out = s.passAnswer(c, w, resp)
+	}
+	out.first = clock.since
+	return out
+}
+
+func (s *session) request(c *call, r *http.Request, body []byte) (*http.Request, error) {
+	u := *s.up.base
+	u.Path += r.URL.Path
+	u.RawQuery = r.URL.RawQuery
+	req, err := http.NewRequestWithContext(c.ctx, r.Method, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header = endToEnd(r.Header)
+	for _, h := range []string{"Cookie", "Content-Length", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Expect"} {
+		req.Header.Del(h)
+	}
+	req.Header.Set("Accept-Encoding", "identity")
+	s.up.authorise(req.Header, s.up.conf)
+	return req, nil
+}
+
+// endToEnd copies headers without those that belong to one connection.
+func endToEnd(h http.Header) http.Header {
+	out := h.Clone()
+	for _, line := range h.Values("Connection") {
+		for _, name := range strings.Split(line, ",") {
+			out.Del(textproto.TrimString(name))
+		}
+	}
+	for _, name := range []string{"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade"} {
+		out.Del(name)
+	}
+	return out
+}
+
+// noAnswer answers for an upstream that didn't.
+func (s *session) noAnswer(c *call, w http.ResponseWriter, err error) outcome {
+	cause := context.Cause(c.ctx)
+	text := s.up.hide.String(err.Error())
+	switch {
+	case errors.Is(cause, errFirstByte):
+		s.refuse(w, http.StatusGatewayTimeout, errFirstByte.Error())
+		return outcome{fault: fault("timeout", errFirstByte.Error())}
+	case cause != nil:
+		if errors.Is(cause, errClosed) {
+			s.refuse(w, http.StatusServiceUnavailable, errClosed.Error())
+		}
+		return outcome{left: true, fault: fault("unanswered", "the call ended before the model API answered")}
+	}
+	s.refuse(w, http.StatusBadGateway, "assay's gateway could not reach the model API: "+text)
+	return outcome{fault: fault("connection", text)}
+}
+
+func fault(kind, text string) *assay.APIError {
+	return &assay.APIError{Kind: kind, Message: text, Count: 1}
+}
+
+// passError passes an error answer on. It may repeat the key that it didn't
+// like, so the key is taken out.
+func (s *session) passError(c *call, w http.ResponseWriter, resp *http.Response) outcome {
+	clock := newClock(s.config.Idle, func() { c.cancel(errIdle) })
+	defer clock.stop()
+	body, release := plain(resp)
+	defer release()
+	data, _ := io.ReadAll(io.LimitReader(body, maxErrorBody)) // what came is passed on
+	data = []byte(s.up.hide.String(string(data)))
+	s.head(w, resp, int64(len(data)))
+	_, _ = w.Write(data) // the client may be gone; the account is the same
+	e := s.up.apiError(resp.StatusCode, data)
+	return outcome{status: resp.StatusCode, fault: &e, bytes: int64(len(data))}
+}
+
+// head copies the answer's head; length is -1 where it isn't known.
+func (s *session) head(w http.ResponseWriter, resp *http.Response, length int64) {
+	h := endToEnd(resp.Header)
+	for _, name := range []string{"Set-Cookie", "Content-Length", "Content-Encoding"} {
+		h.Del(name)
+	}
+	if length >= 0 {
+		h.Set("Content-Length", strconv.FormatInt(length, 10))
+	}
+	for name, values := range h {
+		for _, v := range values {
+			w.Header().Add(name, s.up.hide.String(v))
+		}
+	}
+	w.WriteHeader(resp.StatusCode)
+}
+
+// plain is the answer's body without compression, which was not asked for but
+// may come all the same.
+func plain(resp *http.Response) (io.Reader, func()) {
+	if !strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
+		return resp.Body, func() {}
+	}
+	z, err := gzip.NewReader(resp.Body)
+	if err != nil {
+		return bytes.NewReader(nil), func() {}
+	}
+	resp.ContentLength = -1
+	return z, func() { _ = z.Close() }
+}
+
+// passAnswer passes an answer on, piece by piece, and reads it on the way.
+func (s *session) passAnswer(c *call, w http.ResponseWriter, resp *http.Response) outcome {
+	stream := isStream(resp.Header)
+	m := s.up.meter(stream)
+	body, release := plain(resp)
+	defer release()
+	s.head(w, resp, resp.ContentLength)
+	n, err := s.copy(c, w, io.TeeReader(body, m))
+	out := outcome{reading: m.result(), status: resp.StatusCode, bytes: n}
+	switch {
+	case out.reading.fault != nil:
+		out.fault, out.status = out.reading.fault, out.reading.fault.Status
+		out.fault.Message = s.up.hide.String(out.fault.Message)
+	case err != nil:
+		s.broken(c, &out, err)
+		out.abort = out.fault != nil && !s.tell(w, stream, out.fault)
+	case !out.reply && c.kind == routeCall:
+		out.fault = &assay.APIError{Status: resp.StatusCode, Kind: "no_reply", Message: "the answer holds no whole reply of a model", Count: 1}
+	}
+	return out
+}
+
+func isStream(h http.Header) bool {
+	t, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	return err == nil && t == "text/event-stream"
+}
+
+// errClient marks errors of writing to the agent.
+var errClient = errors.New("the client is gone")
+
+// copy passes pieces on at once and bounds the silence between them.
+func (s *session) copy(c *call, w http.ResponseWriter, from io.Reader) (int64, error) {
+	clock := newClock(s.config.Idle, func() { c.cancel(errIdle) })
+	defer clock.stop()
+	flush := http.NewResponseController(w)
+	buf := make([]byte, 32<<10)
+	var total int64
+	for {
+		n, err := from.Read(buf)
+		clock.again()
+		if n > 0 {
+			total += int64(n)
+			if _, werr := w.Write(buf[:n]); werr != nil {
+				return total, errClient
+			}
+			_ = flush.Flush() // a writer that can't flush writes at once
+		}
+		if errors.Is(err, io.EOF) {
+			return total, nil
+		}
+		if err != nil {
+			return total, err
+		}
+	}
+}
+
+// broken says what became of an answer that did not come to its end.
+func (s *session) broken(c *call, out *outcome, err error) {
+	cause := context.Cause(c.ctx)
+	switch {
+	case out.reply:
+		// All that matters had come.
+	case errors.Is(cause, errIdle):
+		out.status, out.fault = 0, fault("timeout", errIdle.Error())
+	case cause != nil, errors.Is(err, errClient), c.client.Err() != nil:
+		// The agent went, or was stopped; the upstream did its part.
+	default:
+		out.status = 0
+		out.fault = fault("connection", "the answer broke off: "+s.up.hide.String(err.Error()))
+	}
+}
+
+// tell puts an error at the end of a stream that broke off; false where the
+// form of the answer leaves no room for one.
+func (s *session) tell(w http.ResponseWriter, stream bool, e *assay.APIError) bool {
+	if !stream {
+		return false
+	}
+	_, _ = w.Write(s.up.event(http.StatusInternalServerError, "assay's gateway: "+e.Message))
+	return true
+}
+
+// clock calls a function unless it is stopped or begun again in time.
+type clock struct {
+	d     time.Duration
+	t     *time.Timer
+	start time.Time
+	since time.Duration // until the first stop
+}
+
+func newClock(d time.Duration, f func()) *clock {
+	c := &clock{d: d, start: time.Now()}
+	if d > 0 {
+		c.t = time.AfterFunc(d, f)
+	}
+	return c
+}
+
+func (c *clock) again() {
+	if c.t != nil {
+		c.t.Reset(c.d)
+	}
+}
+
+func (c *clock) stop() {
+	if c.t != nil {
+		c.t.Stop()
+	}
+	if c.since == 0 {
+		c.since = time.Since(c.start)
+	}
+}
