@@ -1,0 +1,1 @@
+"""Counts the entries of log files by level."""

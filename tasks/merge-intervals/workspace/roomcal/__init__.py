@@ -1,0 +1,1 @@
+"""Free and busy times of meeting rooms."""

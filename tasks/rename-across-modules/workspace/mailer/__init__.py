@@ -1,0 +1,1 @@
+"""Subscribers of newsletters, and letters to them."""

@@ -1,0 +1,47 @@
+"""The command line: ``get-recipient ADDRESS``, ``get-recipients NEWSLETTER``.
+
+Each command calls the function of mailer.store with the same name, so
+``get-recipient`` is get_recipient.
+"""
+
+import sys
+from typing import List, TextIO
+
+from mailer import store as functions
+from mailer.store import Recipient, Store
+
+COMMANDS = {
+    "get-recipient": "get_recipient",
+    "get-recipients": "get_recipients",
+}
+
+USAGE = """usage: mailer get-recipient ADDRESS
+       mailer get-recipients NEWSLETTER"""
+
+
+def sample() -> Store:
+    """A store to try the commands on."""
+    store = Store()
+    store.add(Recipient("ada@example.org", "Ada"))
+    store.add(Recipient("Bob@example.org", "Bob", "monthly"))
+    return store
+
+
+def main(argv: List[str], store: Store, out: TextIO) -> int:
+    """Run a command; the return value is the exit status."""
+    if len(argv) != 2 or argv[0] not in COMMANDS:
+        print(USAGE, file=out)
+        return 2
+    # get_recipient answers one row or None, get_recipients a list.
+    found = getattr(functions, COMMANDS[argv[0]])(store, argv[1])
+    rows = found if isinstance(found, list) else [found]
+    for row in rows:
+        if row is None:
+            print(f"{argv[0]}: nobody at {argv[1]}", file=out)
+            return 1
+        print(f"{row.name} <{row.address}>", file=out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], sample(), sys.stdout))

@@ -1,0 +1,43 @@
+"""Where subscribers are kept.
+
+Look one up with get_recipient, or all of a list with get_recipients.
+"""
+
+from dataclasses import dataclass
+from typing import Dict, List, Optional
+
+__all__ = ["Recipient", "Store", "get_recipient", "get_recipients"]
+
+
+@dataclass(frozen=True)
+class Recipient:
+    """Somebody who reads our letters; made by Store.add, found by get_recipient()."""
+
+    address: str
+    name: str
+    newsletter: str = "weekly"
+
+
+class Store:
+    """All subscribers, by address in lower case."""
+
+    def __init__(self) -> None:
+        self.rows: Dict[str, Recipient] = {}
+
+    def add(self, recipient: Recipient) -> None:
+        self.rows[recipient.address.lower()] = recipient
+
+
+def get_recipient(store: Store, address: str, *, default: Optional[Recipient] = None) -> Optional[Recipient]:
+    """The subscriber with the address, whatever its case, else default.
+
+    >>> get_recipient(Store(), "ada@example.org") is None
+    True
+    """
+    return store.rows.get(address.lower(), default)
+
+
+def get_recipients(store: Store, newsletter: str) -> List[Recipient]:
+    """All subscribers of a newsletter, by address. See get_recipient for one."""
+    rows = (row for row in store.rows.values() if row.newsletter == newsletter)
+    return sorted(rows, key=lambda row: row.address)
