@@ -15,8 +15,6 @@ type field struct {
 	name     string
 	index    []int
 	typ      reflect.Type
-	owner    reflect.Type
-	goName   string
 	required bool
 }
 
@@ -37,7 +35,7 @@ func fieldsOf(t reflect.Type) []field {
 		if name == "" {
 			name = f.Name
 		}
-		next := field{name: name, index: f.Index, typ: f.Type, owner: ownerOf(t, f.Index), goName: f.Name,
+		next := field{name: name, index: f.Index, typ: f.Type,
 			required: !strings.Contains(opts, "omit") && !optionalStruct(f.Type)}
 		if i, ok := at[name]; ok {
 			if len(f.Index) < len(out[i].index) {
@@ -49,13 +47,6 @@ func fieldsOf(t reflect.Type) []field {
 		out = append(out, next)
 	}
 	return out
-}
-
-func ownerOf(t reflect.Type, index []int) reflect.Type {
-	for _, i := range index[:len(index)-1] {
-		t = t.Field(i).Type
-	}
-	return t
 }
 
 func optionalStruct(t reflect.Type) bool {

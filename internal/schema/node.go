@@ -9,10 +9,12 @@ import (
 )
 
 // Bounds of an input. A file over them is refused before it is looked at, so
-// that a broken or hostile one costs neither memory nor stack.
+// that a broken or hostile one costs neither memory nor stack. That of YAML
+// is low because its parser takes quadratic time on some inputs; people write
+// YAML, programs write JSON.
 const (
 	maxJSON  = 64 << 20
-	maxYAML  = 1 << 20
+	maxYAML  = 128 << 10
 	maxDepth = 100
 )
 
@@ -87,7 +89,7 @@ func prepared(file string, data []byte, most int) ([]byte, assay.Problems) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	switch {
 	case len(data) > most:
-		ps.Addf(file, 0, "the file is larger than %d MiB", most>>20)
+		ps.Addf(file, 0, "the file is larger than %d KiB", most>>10)
 	case len(bytes.TrimSpace(data)) == 0:
 		ps.Addf(file, 1, "the file is empty")
 	case !utf8.Valid(data):
