@@ -39,18 +39,20 @@ type outcome struct {
 	// left: the client went before there was an answer; no word on the
 	// upstream.
 	left  bool
-	abort bool
-	first time.Duration
 	bytes int64
 }
 
-// account books one call and logs it.
-func (s *session) account(c *call, out outcome, counted bool) {
+// account books one call and logs it, once.
+func (s *session) account(c *call, out outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if c.booked {
+		return
+	}
+	c.booked = true
 	l := &c.line
 	l.Status, l.Reply, l.Tokens = out.status, out.reply, out.tokens
-	l.FirstMS, l.Bytes = out.first.Milliseconds(), out.bytes
+	l.Bytes = out.bytes
 	if out.model != l.Model {
 		l.Served = out.model
 	}
@@ -59,7 +61,7 @@ func (s *session) account(c *call, out outcome, counted bool) {
 		l.Error = out.fault.Kind
 	}
 	s.log(c)
-	if counted {
+	if c.kind == routeCall {
 		s.book(l, out)
 	}
 }

@@ -20,33 +20,37 @@ import (
 // maxErrorBody bounds what is passed on of an error answer.
 const maxErrorBody = 256 << 10
 
-// exchange asks the upstream and passes its answer on.
-func (s *session) exchange(c *call, w http.ResponseWriter, r *http.Request, body []byte) outcome {
+// exchange asks the upstream, passes its answer on and books the call. A call
+// is booked before its end reaches the agent, so that the next one finds the
+// account up to date.
+func (s *session) exchange(c *call, w http.ResponseWriter, r *http.Request, body []byte) {
 	s.up.pause.wait(c.ctx, s.config.Now())
 	req, err := s.request(c, r, body)
 	if err != nil {
-		return s.noAnswer(c, w, err)
+		s.noAnswer(c, w, err)
+		return
 	}
 	clock := newClock(s.config.FirstByte, func() { c.cancel(errFirstByte) })
 	defer clock.stop()
 	resp, err := s.up.client.Do(req)
 	clock.stop()
 	if err != nil {
-		return s.noAnswer(c, w, err)
+		s.noAnswer(c, w, err)
+		return
 	}
 	defer func() { _ = resp.Body.Close() }()
 	s.up.pause.told(resp.StatusCode, resp.Header, s.config.Now())
-	var out outcome
+	c.line.FirstMS = clock.since.Milliseconds()
 	switch {
 	case resp.StatusCode >= http.StatusBadRequest:
-		out = s.passError(c, w, resp)
+		s.passError(c, w, resp)
 	case resp.StatusCode >= http.StatusMultipleChoices:
-		out = s.noAnswer(c, w, fmt.Errorf("the model API answered with a redirect (%d), which is not followed: check the base URL", resp.StatusCode))
+		s.noAnswer(c, w, fmt.Errorf("the model API answered with a redirect (%d), which is not followed: check the base URL", resp.StatusCode))
+	case isStream(resp.Header):
+		s.passStream(c, w, resp)
 	default:
-		out = s.passAnswer(c, w, resp)
+		s.passBody(c, w, resp)
 	}
-	out.first = clock.since
-	return out
 }
 
 func (s *session) request(c *call, r *http.Request, body []byte) (*http.Request, error) {
@@ -81,21 +85,20 @@ func endToEnd(h http.Header) http.Header {
 }
 
 // noAnswer answers for an upstream that didn't.
-func (s *session) noAnswer(c *call, w http.ResponseWriter, err error) outcome {
+func (s *session) noAnswer(c *call, w http.ResponseWriter, err error) {
 	cause := context.Cause(c.ctx)
 	text := s.up.hide.String(err.Error())
 	switch {
-	case errors.Is(cause, errFirstByte):
-		s.refuse(w, http.StatusGatewayTimeout, errFirstByte.Error())
-		return outcome{fault: fault("timeout", errFirstByte.Error())}
+	case errors.Is(cause, errFirstByte), errors.Is(cause, errIdle):
+		s.account(c, outcome{fault: fault("timeout", cause.Error())})
+		s.refuse(w, http.StatusGatewayTimeout, cause.Error())
 	case cause != nil:
-		if errors.Is(cause, errClosed) {
-			s.refuse(w, http.StatusServiceUnavailable, errClosed.Error())
-		}
-		return outcome{left: true, fault: fault("unanswered", "the call ended before the model API answered")}
+		s.account(c, outcome{left: true, fault: fault("unanswered", "the call ended before the model API answered")})
+		s.refuse(w, http.StatusServiceUnavailable, errClosed.Error())
+	default:
+		s.account(c, outcome{fault: fault("connection", text)})
+		s.refuse(w, http.StatusBadGateway, "assay's gateway got no answer from the model API: "+text)
 	}
-	s.refuse(w, http.StatusBadGateway, "assay's gateway could not reach the model API: "+text)
-	return outcome{fault: fault("connection", text)}
 }
 
 func fault(kind, text string) *assay.APIError {
@@ -104,17 +107,46 @@ func fault(kind, text string) *assay.APIError {
 
 // passError passes an error answer on. It may repeat the key that it didn't
 // like, so the key is taken out.
-func (s *session) passError(c *call, w http.ResponseWriter, resp *http.Response) outcome {
+func (s *session) passError(c *call, w http.ResponseWriter, resp *http.Response) {
 	clock := newClock(s.config.Idle, func() { c.cancel(errIdle) })
 	defer clock.stop()
 	body, release := plain(resp)
 	defer release()
 	data, _ := io.ReadAll(io.LimitReader(body, maxErrorBody)) // what came is passed on
 	data = []byte(s.up.hide.String(string(data)))
-	s.head(w, resp, int64(len(data)))
-	_, _ = w.Write(data) // the client may be gone; the account is the same
 	e := s.up.apiError(resp.StatusCode, data)
-	return outcome{status: resp.StatusCode, fault: &e, bytes: int64(len(data))}
+	s.account(c, outcome{status: resp.StatusCode, fault: &e, bytes: int64(len(data))})
+	s.head(w, resp, int64(len(data)))
+	_, _ = w.Write(data) // the client may be gone
+}
+
+// passBody passes on an answer that is one piece.
+func (s *session) passBody(c *call, w http.ResponseWriter, resp *http.Response) {
+	clock := newClock(s.config.Idle, func() { c.cancel(errIdle) })
+	defer clock.stop()
+	body, release := plain(resp)
+	defer release()
+	data, err := io.ReadAll(io.LimitReader(body, maxBody+1))
+	if err == nil && len(data) > maxBody {
+		err = errors.New("the answer is too large")
+	}
+	if err != nil {
+		s.noAnswer(c, w, fmt.Errorf("the answer broke off: %w", err))
+		return
+	}
+	m := s.up.meter(false)
+	_, _ = m.Write(data) // meters don't fail
+	out := outcome{reading: m.result(), status: resp.StatusCode, bytes: int64(len(data))}
+	if !out.reply && c.kind == routeCall {
+		out.fault = noReply(resp.StatusCode)
+	}
+	s.account(c, out)
+	s.head(w, resp, int64(len(data)))
+	_, _ = w.Write(data) // the client may be gone
+}
+
+func noReply(status int) *assay.APIError {
+	return &assay.APIError{Status: status, Kind: "no_reply", Message: "the answer holds no whole reply of a model", Count: 1}
 }
 
 // head copies the answer's head; length is -1 where it isn't known.
@@ -148,26 +180,35 @@ func plain(resp *http.Response) (io.Reader, func()) {
 	return z, func() { _ = z.Close() }
 }
 
-// passAnswer passes an answer on, piece by piece, and reads it on the way.
-func (s *session) passAnswer(c *call, w http.ResponseWriter, resp *http.Response) outcome {
-	stream := isStream(resp.Header)
-	m := s.up.meter(stream)
+// passStream passes an answer on, piece by piece, and reads it on the way.
+func (s *session) passStream(c *call, w http.ResponseWriter, resp *http.Response) {
+	m := s.up.meter(true)
 	body, release := plain(resp)
 	defer release()
-	s.head(w, resp, resp.ContentLength)
-	n, err := s.copy(c, w, io.TeeReader(body, m))
-	out := outcome{reading: m.result(), status: resp.StatusCode, bytes: n}
+	s.head(w, resp, -1)
+	out := outcome{status: resp.StatusCode}
+	before := func(n int) {
+		out.bytes += int64(n)
+		if out.reading = m.result(); out.reply {
+			s.account(c, out)
+		}
+	}
+	err := s.copy(c, w, io.TeeReader(body, m), before)
+	broke := false
 	switch {
 	case out.reading.fault != nil:
 		out.fault, out.status = out.reading.fault, out.reading.fault.Status
 		out.fault.Message = s.up.hide.String(out.fault.Message)
 	case err != nil:
 		s.broken(c, &out, err)
-		out.abort = out.fault != nil && !s.tell(w, stream, out.fault)
+		broke = out.fault != nil
 	case !out.reply && c.kind == routeCall:
-		out.fault = &assay.APIError{Status: resp.StatusCode, Kind: "no_reply", Message: "the answer holds no whole reply of a model", Count: 1}
+		out.fault = noReply(resp.StatusCode)
 	}
-	return out
+	s.account(c, out)
+	if broke {
+		_, _ = w.Write(s.up.event(http.StatusInternalServerError, "assay's gateway: "+out.fault.Message))
+	}
 }
 
 func isStream(h http.Header) bool {
@@ -178,28 +219,28 @@ func isStream(h http.Header) bool {
 // errClient marks errors of writing to the agent.
 var errClient = errors.New("the client is gone")
 
-// copy passes pieces on at once and bounds the silence between them.
-func (s *session) copy(c *call, w http.ResponseWriter, from io.Reader) (int64, error) {
+// copy passes pieces on at once and bounds the silence between them; before
+// is called with the size of each piece before it goes out.
+func (s *session) copy(c *call, w http.ResponseWriter, from io.Reader, before func(n int)) error {
 	clock := newClock(s.config.Idle, func() { c.cancel(errIdle) })
 	defer clock.stop()
 	flush := http.NewResponseController(w)
 	buf := make([]byte, 32<<10)
-	var total int64
 	for {
 		n, err := from.Read(buf)
 		clock.again()
 		if n > 0 {
-			total += int64(n)
+			before(n)
 			if _, werr := w.Write(buf[:n]); werr != nil {
-				return total, errClient
+				return errClient
 			}
 			_ = flush.Flush() // a writer that can't flush writes at once
 		}
 		if errors.Is(err, io.EOF) {
-			return total, nil
+			return nil
 		}
 		if err != nil {
-			return total, err
+			return err
 		}
 	}
 }
@@ -218,16 +259,6 @@ func (s *session) broken(c *call, out *outcome, err error) {
 		out.status = 0
 		out.fault = fault("connection", "the answer broke off: "+s.up.hide.String(err.Error()))
 	}
-}
-
-// tell puts an error at the end of a stream that broke off; false where the
-// form of the answer leaves no room for one.
-func (s *session) tell(w http.ResponseWriter, stream bool, e *assay.APIError) bool {
-	if !stream {
-		return false
-	}
-	_, _ = w.Write(s.up.event(http.StatusInternalServerError, "assay's gateway: "+e.Message))
-	return true
 }
 
 // clock calls a function unless it is stopped or begun again in time.

@@ -46,6 +46,7 @@ type call struct {
 	client context.Context //nolint:containedctx // the request's own
 	start  time.Time
 	kind   route
+	booked bool
 	line   logLine
 }
 
@@ -113,11 +114,7 @@ func (s *session) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, statusBudget, fmt.Sprintf("assay: the trial's budget of %.2f USD is reached", s.spec.MaxCostUSD))
 		return
 	}
-	out := s.exchange(c, w, r, body)
-	s.account(c, out, kind == routeCall)
-	if out.abort {
-		panic(http.ErrAbortHandler) // cuts the connection, so that the client notices
-	}
+	s.exchange(c, w, r, body)
 }
 
 func (s *session) known(r *http.Request) bool {
