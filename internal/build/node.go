@@ -1,0 +1,130 @@
+package build
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/assaybot/assay/internal/assay"
+	"github.com/assaybot/assay/internal/tree"
+)
+
+type packageJSON struct {
+	Scripts         map[string]string `json:"scripts"`
+	Dependencies    map[string]string `json:"dependencies"`
+	DevDependencies map[string]string `json:"devDependencies"`
+	Engines         map[string]string `json:"engines"`
+	PackageManager  string            `json:"packageManager"`
+	Jest            json.RawMessage   `json:"jest"`
+	Workspaces      json.RawMessage   `json:"workspaces"`
+}
+
+// nodeVersions that are proposed, oldest first.
+func nodeVersions() []string { return []string{"20", "22", "24"} }
+
+var firstNumber = regexp.MustCompile(`(\d+)`)
+
+func proposeNode(in Input) (Recipe, error) {
+	var p packageJSON
+	if err := json.Unmarshal(in.Files["package.json"].Data, &p); err != nil {
+		return Recipe{}, &NoRecipe{"package.json can't be read: " + err.Error()}
+	}
+	if len(p.Workspaces) > 0 {
+		return Recipe{}, &NoRecipe{"package.json has workspaces; write a Dockerfile and pass it with --dockerfile"}
+	}
+	test, report, why, err := nodeRunner(in, p)
+	if err != nil {
+		return Recipe{}, err
+	}
+	version, from := nodeVersion(p.Engines["node"])
+	install, copied := nodeInstall(in)
+	lines := []string{
+		"FROM node:" + version + "-slim",
+		"WORKDIR /opt/deps",
+		"COPY . .",
+		"RUN " + install + " && chmod -R a+rwX /opt/deps",
+	}
+	return Recipe{
+		Dockerfile: dockerfile(lines...), Context: copied,
+		Setup:  []string{"test -e node_modules || ln -s /opt/deps/node_modules node_modules"},
+		Env:    map[string]string{"CI": "true", "NODE_ENV": "test"},
+		Test:   test,
+		Report: report,
+		Units:  in.Tests,
+		Why:    []string{fmt.Sprintf("node:%s from %s", version, from), why, "dependencies by " + install},
+	}, nil
+}
+
+func nodeVersion(engines string) (version, from string) {
+	all := nodeVersions()
+	m := firstNumber.FindString(engines)
+	if m == "" {
+		return all[0], "the default: package.json names no engine"
+	}
+	for _, v := range all {
+		if !newer(m, v) {
+			return v, "engines in package.json (" + engines + ")"
+		}
+	}
+	return all[len(all)-1], "engines in package.json (" + engines + ")"
+}
+
+// nodeInstall resolves as of the base date where no lock file of npm's pins
+// the dependencies.
+func nodeInstall(in Input) (string, tree.Tree) {
+	copied := in.context("package.json", "package-lock.json", "npm-shrinkwrap.json", ".npmrc")
+	const quiet = " --ignore-scripts --no-audit --no-fund --loglevel=error"
+	if in.has("package-lock.json") || in.has("npm-shrinkwrap.json") {
+		return "npm ci" + quiet, copied
+	}
+	plain := "npm install --legacy-peer-deps" + quiet
+	if in.Date.IsZero() {
+		return plain, copied
+	}
+	// A package that was published after the date, though the manifest asks
+	// for it, is drift that the fallback mends and the lock records.
+	return "(" + plain + " --before=" + in.Date.UTC().Format(time.RFC3339) + " || " + plain + ")", copied
+}
+
+func nodeRunner(in Input, p packageJSON) ([]string, assay.Report, string, error) {
+	files := in.Tests
+	if in.All {
+		files = nil
+	}
+	has := func(name string) bool {
+		_, a := p.DevDependencies[name]
+		_, b := p.Dependencies[name]
+		return a || b
+	}
+	switch {
+	case has("vitest"):
+		argv := append([]string{"npx", "--no-install", "vitest", "run"}, vitestFiles(files)...)
+		return append(argv, "--reporter=json", "--outputFile={report}"), assay.Report{Format: "jest"}, "vitest in package.json", nil
+	case has("jest") || len(p.Jest) > 0:
+		argv := append([]string{"npx", "--no-install", "jest", "--ci", "--json", "--outputFile={report}", "--runTestsByPath"}, files...)
+		return argv, assay.Report{Format: "jest"}, "jest in package.json", nil
+	case has("mocha"):
+		argv := append([]string{"npx", "--no-install", "mocha", "--reporter=xunit", "--reporter-option=output={report}"}, files...)
+		return argv, assay.Report{Format: "junit"}, "mocha in package.json", nil
+	case strings.Contains(p.Scripts["test"], "node --test"), len(p.Scripts) == 0, strings.Contains(p.Scripts["test"], "--test"):
+		argv := append([]string{"node", "--test", "--test-reporter=junit", "--test-reporter-destination={report}"}, files...)
+		return argv, assay.Report{Format: "junit"}, "node's own test runner", nil
+	}
+	return nil, assay.Report{}, "", &NoRecipe{fmt.Sprintf("no test runner that is known (vitest, jest, mocha, node --test) is in package.json; its test script is %q", p.Scripts["test"])}
+}
+
+// vitestFiles are filters: a path is a substring match for vitest, so that a
+// file's full path finds that file alone.
+func vitestFiles(files []string) []string {
+	var out []string
+	for _, f := range files {
+		switch path.Ext(f) {
+		case ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts":
+			out = append(out, f)
+		}
+	}
+	return out
+}
