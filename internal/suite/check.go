@@ -34,6 +34,15 @@ func (c *checker) faultf(at, format string, args ...any) {
 	c.ps.Addf(c.file, c.lines.At(at), format, args...)
 }
 
+// label is a path of task.json as messages write it: checks[1].paths.
+func label(at string) string {
+	parts := strings.Split(at, ".")
+	if len(parts) < 3 {
+		return at
+	}
+	return parts[0] + "[" + parts[1] + "]." + strings.Join(parts[2:], ".")
+}
+
 // fresh are the faults found that don't stand on a line which has one of
 // known: the decoder's word on a line is the cause, what follows is noise.
 func (c *checker) fresh(known assay.Problems) assay.Problems {
@@ -119,7 +128,7 @@ func treeFaults(name string, t tree.Tree) assay.Problems {
 		}
 		if repo, ok := repositoryOf(p); ok && !repos[repo] {
 			repos[repo] = true
-			ps.Addf(path.Join(name, repo), 0, "a repository can't be part of a task; assay makes the agent's repository itself")
+			ps.Addf(path.Join(name, repo), 0, "a repository can't stand here; assay makes the agent's repository itself")
 		}
 	}
 	return ps
@@ -203,7 +212,7 @@ func (c *checker) ownFile(at, name string) (string, bool) {
 	case isFile(c.fsys, p):
 		return p, true
 	default:
-		c.faultf(at, "%s %q is no file of the task's folder%s", at, name, schema.Hint(name, c.filesBeside(p)))
+		c.faultf(at, "%s %q is no file beside %s%s", at, name, path.Base(c.file), schema.Hint(name, c.filesBeside(p)))
 	}
 	return "", false
 }
@@ -317,7 +326,7 @@ func (c *checker) globs(at string, globs []string) bool {
 	ok := true
 	for i, g := range globs {
 		if why := badGlob(g); why != "" {
-			c.faultf(at+"."+strconv.Itoa(i), "%s: %s", at, why)
+			c.faultf(at+"."+strconv.Itoa(i), "%s: %s", label(at), why)
 			ok = false
 		}
 	}
@@ -339,7 +348,7 @@ func (c *checker) mustMatch(at string, globs []string) {
 	}
 	for i, g := range globs {
 		if !matchesAny(c.work, g) {
-			c.faultf(at+"."+strconv.Itoa(i), "%s: %q matches no file of the workspace%s", at, g, schema.Hint(g, c.work.Paths()))
+			c.faultf(at+"."+strconv.Itoa(i), "%s: %q matches no file of the workspace%s", label(at), g, schema.Hint(g, c.work.Paths()))
 		}
 	}
 }
@@ -365,9 +374,9 @@ func (c *checker) unique(at string, ids []string) {
 	for i, id := range ids {
 		switch {
 		case strings.TrimSpace(id) == "":
-			c.faultf(at+"."+strconv.Itoa(i), "%s: a test has no name", at)
+			c.faultf(at+"."+strconv.Itoa(i), "%s: a test has no name", label(at))
 		case seen[id]:
-			c.faultf(at+"."+strconv.Itoa(i), "%s: %q stands twice", at, id)
+			c.faultf(at+"."+strconv.Itoa(i), "%s: %q stands twice", label(at), id)
 		}
 		seen[id] = true
 	}
@@ -380,7 +389,7 @@ func (c *checker) disjoint(at string, ids []string, other string, others []strin
 	}
 	for i, id := range ids {
 		if in[id] {
-			c.faultf(at+"."+strconv.Itoa(i), "%s: %q is in %s too", at, id, other)
+			c.faultf(at+"."+strconv.Itoa(i), "%s: %q is in %s too", label(at), id, other)
 		}
 	}
 }

@@ -165,7 +165,7 @@ func (c *checker) overlay(name string) tree.Tree {
 		c.faultf(at, "overlay %q is a link or lies behind one; it must be an ordinary folder", name)
 		return nil
 	case !isDir(c.fsys, full):
-		c.faultf(at, "overlay %q is no folder of the variant's folder%s", name, schema.Hint(name, c.filesBeside(full)))
+		c.faultf(at, "overlay %q is no folder beside variant.json%s", name, schema.Hint(name, c.filesBeside(full)))
 		return nil
 	}
 	t := c.tree(p)
