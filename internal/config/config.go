@@ -72,7 +72,13 @@ func isJSON(path string, data []byte) bool {
 func later(path string, data []byte, r assay.Request, known assay.Problems) assay.Problems {
 	lines := schema.Index(data)
 	var ps assay.Problems
-	for _, f := range Faults(r) {
+	faults := Faults(r)
+	for at, n := range map[string]int{"repeats": r.Repeats, "jobs": r.Jobs} {
+		if n == 0 && lines.Has(at) {
+			faults = append(faults, Fault{at, at + " is 0; it must be at least 1"})
+		}
+	}
+	for _, f := range faults {
 		line := lines.At(f.At)
 		if !slices.ContainsFunc(known, func(p assay.Problem) bool { return p.Line == line && line > 1 }) {
 			ps.Addf(path, line, "%s", f.Text)

@@ -34,8 +34,19 @@ func looksJSON(data []byte) bool {
 // its index from 0 ("checks", "1", "paths"). Of a path that isn't there, it
 // is the line of the nearest enclosing value that is.
 func (l Lines) Line(path ...string) int {
+	line, _ := l.walk(path)
+	return line
+}
+
+// Has tells whether the document has a value at path.
+func (l Lines) Has(path ...string) bool {
+	_, all := l.walk(path)
+	return all
+}
+
+func (l Lines) walk(path []string) (line int, all bool) {
 	if l.root == nil {
-		return 0
+		return 0, false
 	}
 	n, line := l.root, l.root.line
 	for _, step := range path {
@@ -43,17 +54,17 @@ func (l Lines) Line(path ...string) int {
 		case n.kind == object:
 			m, ok := n.get(step)
 			if !ok {
-				return line
+				return line, false
 			}
 			n, line = m.value, m.line
 		case n.kind == array && err == nil && i >= 0 && i < len(n.items):
 			n = n.items[i]
 			line = n.line
 		default:
-			return line
+			return line, false
 		}
 	}
-	return line
+	return line, true
 }
 
 // Locate is the line of one value of a document; for several, use Index.
