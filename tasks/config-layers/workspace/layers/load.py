@@ -1,0 +1,24 @@
+"""Merges and expands; see R9 and R10 of the package."""
+
+from typing import Any, Iterable, Mapping
+
+from layers.expand import ConfigError, expand
+from layers.merge import Layer, merge
+
+
+def load(layers: Iterable[Layer], env: Mapping[str, str]) -> Layer:
+    """The configuration that the layers and the environment make."""
+    return merge(_expand_all(layer, env, "") for layer in layers)
+
+
+def _expand_all(value: Any, env: Mapping[str, str], path: str) -> Any:
+    if isinstance(value, dict):
+        for key in value:
+            value[key] = _expand_all(value[key], env, f"{path}.{key}" if path else key)
+        return value
+    if isinstance(value, str):
+        try:
+            return expand(value, env)
+        except ConfigError as err:
+            raise ConfigError(err.message, err.name) from err
+    return value

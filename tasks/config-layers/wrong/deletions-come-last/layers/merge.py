@@ -1,0 +1,35 @@
+"""Joins layers; see R1 to R4 of the package."""
+
+import copy
+from typing import Any, Dict, Iterable
+
+Layer = Dict[str, Any]
+
+
+def merge(layers: Iterable[Layer]) -> Layer:
+    """One dict out of many, later ones win."""
+    result: Layer = {}
+    layers = list(layers)
+    for layer in layers:
+        _lay_over(result, layer)
+    for layer in layers:
+        _delete(result, layer)
+    return result
+
+
+def _lay_over(result: Layer, layer: Layer) -> None:
+    for key, value in layer.items():
+        if isinstance(value, dict):
+            if not isinstance(result.get(key), dict):
+                result[key] = {}
+            _lay_over(result[key], value)
+        elif value is not None:
+            result[key] = copy.deepcopy(value)
+
+
+def _delete(result: Layer, layer: Layer) -> None:
+    for key, value in layer.items():
+        if value is None:
+            result.pop(key, None)
+        elif isinstance(value, dict) and isinstance(result.get(key), dict):
+            _delete(result[key], value)

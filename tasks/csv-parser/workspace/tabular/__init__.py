@@ -1,0 +1,5 @@
+"""Tables from text."""
+
+from tabular.reader import CSVError, parse
+
+__all__ = ["CSVError", "parse"]

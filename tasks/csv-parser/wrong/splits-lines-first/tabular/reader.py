@@ -1,0 +1,78 @@
+"""A parser of CSV as RFC 4180 describes it."""
+
+from typing import List
+
+
+class CSVError(ValueError):
+    """The text is no CSV. `line` is the number of the faulty line, from 1."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(f"line {line}: {message}")
+        self.line = line
+
+
+def parse(text: str, delimiter: str = ",") -> List[List[str]]:
+    r"""The records of a CSV text, each a list of its fields.
+
+    R1  Fields are separated by `delimiter`, a single character other than a
+        double quote, CR and LF; any other delimiter raises ValueError. An
+        empty field is "", also at the end of a record: `a,,` has three
+        fields. Records may differ in their number of fields.
+    R2  Records end with LF or CRLF, and both may occur in one text. Nothing
+        else ends a record: a CR that no LF follows is data, and so are all
+        other characters, such as form feed or U+2028.
+    R3  A field whose first character is a double quote is quoted. It ends at
+        its closing quote and may hold delimiters and line breaks. Line breaks
+        in it are kept as they are: LF stays LF, CRLF stays CRLF.
+    R4  Within a quoted field two double quotes stand for one.
+    R5  A line break at the end of the text ends the last record and begins no
+        further one: `a\n` has one record. The empty text has no record.
+    R6  A blank line, also a first or last one, is a record with one empty
+        field: `a\n\nb` has the records [a], [""], [b], and `a\n\n` has [a],
+        [""].
+    R7  Spaces and tabs are data and never stripped. A field that begins with
+        a space is not quoted.
+    R8  CSVError is raised for a double quote within a field that isn't quoted,
+        for a closing quote that neither a delimiter nor a line break nor the
+        end of the text follows, and for a quoted field that doesn't end.
+    R9  CSVError.line is the number of the line of the text that holds the
+        fault, counted from 1 by line breaks (LF or CRLF), including those
+        within quoted fields. For a quoted field that doesn't end it is the
+        line of the opening quote.
+    R10 A byte order mark U+FEFF as the first character of the text is left
+        out; anywhere else it is data.
+    """
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise ValueError(f"not a delimiter: {delimiter!r}")
+    if text.startswith("\ufeff"):
+        text = text[1:]
+    return [_fields(line, delimiter, n) for n, line in enumerate(text.splitlines(), 1)]
+
+
+def _fields(line: str, delimiter: str, number: int) -> List[str]:
+    fields, field, quoted, at = [], "", False, 0
+    while at < len(line):
+        char = line[at]
+        if quoted:
+            if char == '"' and line[at + 1:at + 2] == '"':
+                field += '"'
+                at += 1
+            elif char == '"':
+                quoted = False
+                if line[at + 1:at + 2] not in ("", delimiter):
+                    raise CSVError("text after a closing quote", number)
+            else:
+                field += char
+        elif char == delimiter:
+            fields.append(field)
+            field = ""
+        elif char == '"':
+            if field:
+                raise CSVError("a quote within a field", number)
+            quoted = True
+        else:
+            field += char
+        at += 1
+    if quoted:
+        raise CSVError("a quoted field doesn't end", number)
+    return fields + [field]

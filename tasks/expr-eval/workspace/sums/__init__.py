@@ -1,0 +1,5 @@
+"""Arithmetic expressions as text."""
+
+from sums.evaluator import evaluate
+
+__all__ = ["evaluate"]

@@ -1,0 +1,50 @@
+"""Evaluates arithmetic expressions."""
+
+from typing import Union
+
+Number = Union[int, float]
+
+
+def evaluate(text: str) -> Number:
+    """The value of an arithmetic expression.
+
+    R1  Numbers are ints of the digits 0 to 9 (`42`, `007` is 7), or floats:
+        digits, then a fraction (`1.5`), an exponent (`2e3`, `2E-3`, `2e+3`), or
+        both. A fraction has digits on both sides of its point.
+    R2  The operators are + - * / ^ and parentheses. * and / bind tighter than
+        + and -; all four are left-associative: `10-3-2` is 5, `8/4/2` is 1.0.
+    R3  ^ is power, binds tighter than the other operators and is
+        right-associative: `2^3^2` is 512.
+    R4  + and - may stand before an operand as signs, also several of them and
+        after any operator: `--2` is 2, `2*-3` is -6, `2--3` is 5. A sign binds
+        weaker than a ^ on its right: `-2^2` is -4. It may stand in an
+        exponent: `2^-1` is 0.5, `2^-2^2` is 2^-(2^2), that is 0.0625.
+    R5  + - and * of two ints give an int, of any size, exactly; so does ^ of
+        two ints if the exponent isn't negative. A float on either side gives
+        a float.
+    R6  / always gives a float, and so does ^ with a negative exponent: `4/2`
+        is 2.0, `1^-1` is 1.0. ints are never rounded down.
+    R7  Division by zero, and zero to a negative power, raise
+        ZeroDivisionError.
+    R8  Spaces, tabs and line breaks (LF, CR) may stand between tokens, but not
+        within a number: `1 2` and `1 .5` are malformed.
+    R9  Whatever is malformed raises ValueError: an empty or blank text, an
+        operator without its operands, parentheses that are empty or don't
+        match, two operands in a row (`2(3)`, `(2)(3)`, `2 3`), a number of
+        another form (`1.`, `.5`, `1e`, `1.2.3`, `1_000`, `0x10`), any other
+        character, including digits outside ASCII, and any other operator (`//`,
+        `**`, `%`).
+    R10 A negative number to a power that isn't whole raises ValueError: there
+        are no complex results. Nested parentheses and signs work at least 50
+        deep, and chains of + - * / with thousands of operands work too.
+    """
+    total, sign = 0, 1
+    for part in text.replace("-", "+-").split("+"):
+        part = part.strip()
+        if part.startswith("-"):
+            sign, part = -1, part[1:].strip()
+        if not part.isdigit():
+            raise ValueError(f"not a number: {part!r}")
+        total += sign * int(part)
+        sign = 1
+    return total
