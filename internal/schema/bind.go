@@ -84,7 +84,7 @@ func (b *binder) bind(n *node, v reflect.Value, where string) {
 		b.bind(n, v.Elem(), where)
 		return
 	}
-	if ok, objectToo := fromText(v.Type()); ok && !(objectToo && n.kind == object) {
+	if ok, objectToo := fromText(v.Type()); ok && (!objectToo || n.kind != object) {
 		b.bindText(n, v, where, objectToo)
 		return
 	}

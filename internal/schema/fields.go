@@ -22,9 +22,10 @@ type field struct {
 // without omitempty or omitzero is required, unless it is a struct that
 // requires nothing itself: an absent "limits" and an empty one are the same.
 func fieldsOf(t reflect.Type) []field {
-	var out []field
+	all := reflect.VisibleFields(t)
+	out := make([]field, 0, len(all))
 	at := map[string]int{}
-	for _, f := range reflect.VisibleFields(t) {
+	for _, f := range all {
 		if !f.IsExported() || f.Anonymous {
 			continue
 		}

@@ -219,12 +219,10 @@ func (c *checker) ownFile(at, name string) (string, bool) {
 
 func (c *checker) filesBeside(p string) []string {
 	list, _ := fs.ReadDir(c.fsys, path.Dir(p))
-	var out []string
-	for _, d := range list {
-		out = append(out, path.Join(strings.TrimPrefix(path.Dir(p), c.dir), d.Name()))
-	}
-	for i := range out {
-		out[i] = strings.TrimPrefix(out[i], "/")
+	out := make([]string, len(list))
+	for i, d := range list {
+		full := path.Join(path.Dir(p), d.Name())
+		out[i] = strings.TrimPrefix(full, c.dir+"/")
 	}
 	return out
 }

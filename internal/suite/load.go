@@ -131,7 +131,7 @@ func (o *opener) digest(e Entry, c *checker, data []byte) string {
 	if err != nil || len(e.Problems) > 0 {
 		said = append(said, data...)
 	}
-	fmt.Fprintf(h, "task %d\n%s\n", len(said), said)
+	_, _ = fmt.Fprintf(h, "task %d\n%s\n", len(said), said)
 	context, err := e.Environment()
 	if err != nil {
 		context = nil // a fault of the task, told by the checker
@@ -148,5 +148,5 @@ func addTree(h hash.Hash, name string, t tree.Tree) {
 	if t != nil {
 		sum = t.Digest()
 	}
-	fmt.Fprintf(h, "%s %s\n", name, sum)
+	_, _ = fmt.Fprintf(h, "%s %s\n", name, sum)
 }

@@ -115,7 +115,7 @@ func (s *Suite) Digest() string { return DigestOf(s.Entries) }
 func DigestOf(entries []Entry) string {
 	h := sha256.New()
 	for _, e := range entries {
-		fmt.Fprintf(h, "%s %d:%s\n", e.Digest, len(e.Dir), e.Dir)
+		_, _ = fmt.Fprintf(h, "%s %d:%s\n", e.Digest, len(e.Dir), e.Dir)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

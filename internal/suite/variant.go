@@ -84,7 +84,7 @@ func SelectVariants(all []VariantEntry, names []string) ([]VariantEntry, assay.P
 
 func (v VariantEntry) digest() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "system %d\n%s\n", len(v.System), v.System)
+	_, _ = fmt.Fprintf(h, "system %d\n%s\n", len(v.System), v.System)
 	addTree(h, "overlay", v.Overlay)
 	return hex.EncodeToString(h.Sum(nil))
 }

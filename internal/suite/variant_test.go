@@ -29,7 +29,7 @@ func TestVariants(t *testing.T) {
 	if got := ps.Error(); got != `variants/broken/variant.json:1: name is "x", but the folder is "broken"; they must be the same` {
 		t.Error(got)
 	}
-	var names []string
+	names := make([]string, 0, len(all))
 	for _, v := range all {
 		names = append(names, v.Variant.Name)
 	}
@@ -62,8 +62,8 @@ func TestSelectVariants(t *testing.T) {
 	if len(ps) > 0 || len(got) != 2 || got[0].Variant.Name != "same" {
 		t.Errorf("%v %v", got, ps)
 	}
-	_, ps = suite.SelectVariants(all, []string{"breif", "broken", "same", "same"})
-	want := `there is no variant "breif"; did you mean "brief"?
+	_, ps = suite.SelectVariants(all, []string{"brieff", "broken", "same", "same"})
+	want := `there is no variant "brieff"; did you mean "brief"?
 variants/broken/variant.json:1: name is "x", but the folder is "broken"; they must be the same
 the variant "same" is named twice`
 	if d := cmp.Diff(want, ps.Error()); d != "" {

@@ -15,6 +15,9 @@ import (
 	"github.com/assaybot/assay/internal/tree"
 )
 
+// folderMode is what git gives a folder: tasks are shared, not secret.
+const folderMode = 0o755
+
 // WriteTask writes a task's folder whole or not at all: dir must be called as
 // t.ID. prompt becomes prompt.md ("": t says its prompt itself); files are
 // the sub-folders by name (workspace, verify, solution, environment). A task
@@ -27,7 +30,7 @@ func WriteTask(dir string, t assay.Task, prompt string, files map[string]tree.Tr
 		return fmt.Errorf("writing task %q to %s: the folder must be called as the task", t.ID, dir)
 	}
 	parent := filepath.Dir(dir)
-	if err := os.MkdirAll(parent, 0o755); err != nil {
+	if err := os.MkdirAll(parent, folderMode); err != nil {
 		return assay.Infra(assay.InfraDisk, "making the tasks folder", err)
 	}
 	// The name starts with a dot, so that a leftover is no task.
@@ -44,7 +47,7 @@ func WriteTask(dir string, t assay.Task, prompt string, files map[string]tree.Tr
 }
 
 func fillTask(dir string, t assay.Task, prompt string, files map[string]tree.Tree) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, folderMode); err != nil {
 		return err
 	}
 	for _, name := range sortedKeys(files) {
