@@ -4,15 +4,12 @@ import (
 	"context"
 
 	"github.com/assaybot/assay/internal/assay"
-	"github.com/assaybot/assay/internal/run"
 	"github.com/assaybot/assay/internal/tree"
 )
 
-// Git is this package as run's port; its methods are the functions of the
-// same names.
+// Git is this package as a value, for ports such as run's; its methods are
+// the functions of the same names.
 type Git struct{}
-
-var _ run.Patches = Git{}
 
 // Make calls the function Make.
 func (Git) Make(ctx context.Context, base, after tree.Tree) ([]byte, error) {
