@@ -98,35 +98,41 @@ func (p *progress) Started(t assay.Trial, attempt int) {
 	p.running[t.ID] = label(t)
 }
 
-// Finished tells how an attempt ended; last is false when another follows.
-func (p *progress) Finished(r assay.Result, last bool) {
+// Finished tells how an attempt ended.
+func (p *progress) Finished(r assay.Result) {
 	p.mu.Lock()
 	delete(p.running, r.Trial.ID)
 	usd, known := r.Cost()
 	p.spent += usd
 	p.partly = p.partly || (!known && r.Spent().Total() > 0)
-	if last {
-		p.done++
-	}
-	line := p.line(r, last)
-	bar, done := p.bar, p.done
+	p.done++
+	line, bar, done := p.line(r), p.bar, p.done
 	p.mu.Unlock()
 	p.Note(line)
-	if bar != nil && last {
+	if bar != nil {
 		bar.SetCurrent(int64(done))
 	}
 }
 
-func (p *progress) line(r assay.Result, last bool) string {
+// Retry tells that another attempt follows after wait.
+func (p *progress) Retry(r assay.Result, wait time.Duration) {
+	p.mu.Lock()
+	p.done--
+	bar, done := p.bar, p.done
+	p.mu.Unlock()
+	p.Note(fmt.Sprintf("        %s is tried again in %s", label(r.Trial), wait.Round(time.Millisecond)))
+	if bar != nil {
+		bar.SetCurrent(int64(done))
+	}
+}
+
+func (p *progress) line(r assay.Result) string {
 	text := fmt.Sprintf("[%d/%d] %-11s %s %.1fs", p.done, p.total, r.Outcome, label(r.Trial), r.Finished.Sub(r.Started).Seconds())
 	if usd, known := r.Cost(); known && usd > 0 {
 		text += fmt.Sprintf(" $%.4f", usd)
 	}
 	if r.Detail != "" && r.Outcome != assay.Passed {
 		text += ": " + oneLine(r.Detail, 160)
-	}
-	if !last {
-		text += " (will be tried again)"
 	}
 	return text
 }

@@ -42,6 +42,8 @@ type Run struct {
 	Suite   string    `json:"suite_digest"`
 	Version string    `json:"version,omitempty"`
 	Started time.Time `json:"started"`
+	// Strength of the hidden tests by task, where it is known.
+	Strength map[string]assay.Strength `json:"strength,omitempty"`
 }
 
 // Ledger is one run's folder.

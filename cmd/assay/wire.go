@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/assaybot/assay/internal/agent"
+	"github.com/assaybot/assay/internal/assay"
+	"github.com/assaybot/assay/internal/cli"
+	"github.com/assaybot/assay/internal/disk"
+	"github.com/assaybot/assay/internal/flow"
+	"github.com/assaybot/assay/internal/gateway"
+	"github.com/assaybot/assay/tasks"
+	"github.com/assaybot/assay/variants"
+)
+
+// command runs one command line with everything wired to it.
+func command(ctx context.Context, args []string) int {
+	hard, soft, release := stops(ctx)
+	defer release()
+	f, err := wire()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "assay:", err)
+		return cli.ExitUsage
+	}
+	return cli.Main(hard, &cli.Factory{Streams: streams(), Version: f.Version, Flow: f, Soft: soft}, args)
+}
+
+// stops turns the first interrupt into a soft stop and the second into a hard
+// one.
+func stops(ctx context.Context) (hard, soft context.Context, release func()) {
+	hard, cancelHard := context.WithCancel(ctx)
+	soft, cancelSoft := context.WithCancel(ctx)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range signals {
+			if soft.Err() != nil {
+				cancelHard()
+				continue
+			}
+			fmt.Fprintln(os.Stderr, "\nassay: finishing what runs; once more stops at once")
+			cancelSoft()
+		}
+	}()
+	return hard, soft, func() { signal.Stop(signals); close(signals); <-done; cancelHard(); cancelSoft() }
+}
+
+func streams() cli.Streams {
+	s := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	s.Terminal = term.IsTerminal(int(os.Stderr.Fd())) && os.Getenv("CI") == "" && os.Getenv("TERM") != "dumb"
+	if out := int(os.Stdout.Fd()); term.IsTerminal(out) {
+		s.Color = os.Getenv("NO_COLOR") == ""
+		if w, _, err := term.GetSize(out); err == nil {
+			s.Width = w
+		}
+	}
+	return s
+}
+
+// wire makes the edges and hands them to the use cases.
+func wire() (*flow.Flow, error) {
+	gw, err := newGateway()
+	if err != nil {
+		return nil, err
+	}
+	agents := agentOptions()
+	m := machine{}
+	return &flow.Flow{
+		Version: version(), Owner: owner(), Now: time.Now,
+		Agents: agent.All(agents), UsesModels: agent.UsesModels, Gateway: gw, Patches: patches{},
+		Sandbox: m.sandbox, Kits: kits(agents), Tasks: tasks.FS, Variants: variants.FS,
+		CleanUp: m.clean, Check: m.doctor, Free: disk.Free,
+	}, nil
+}
+
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "devel"
+	}
+	return strings.Trim(info.Main.Version, "()")
+}
+
+func owner() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "this machine"
+	}
+	return fmt.Sprintf("assay, process %d on %s, since %s", os.Getpid(), host, time.Now().UTC().Format(time.RFC3339))
+}
+
+// cacheDir is where kits and clones are kept between runs.
+func cacheDir() string {
+	if dir := os.Getenv("ASSAY_CACHE"); dir != "" {
+		return dir
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir()
+	}
+	return filepath.Join(dir, "assay")
+}
+
+// newGateway takes keys and addresses from the names that the providers' own
+// tools use.
+func newGateway() (*gateway.Gateway, error) {
+	ups := map[string]gateway.Upstream{}
+	for _, p := range []struct{ name, key, base string }{
+		{"anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"},
+	} {
+		key, base := os.Getenv(p.key), os.Getenv(p.base)
+		if key != "" || base != "" {
+			ups[p.name] = gateway.Upstream{BaseURL: base, Key: key}
+		}
+	}
+	ca, err := authorities()
+	if err != nil {
+		return nil, err
+	}
+	return gateway.New(gateway.Config{Upstreams: ups, CA: ca, Proxy: http.ProxyFromEnvironment})
+}
+
+// authorities are the certificates of ASSAY_CA, for builds and for the
+// gateway's upstream.
+func authorities() ([]byte, error) {
+	name := os.Getenv("ASSAY_CA")
+	if name == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, assay.Userf("reading the certificate authorities that ASSAY_CA names: %v", err)
+	}
+	return data, nil
+}
+
+func proxies() map[string]string {
+	out := map[string]string{}
+	for _, name := range []string{"http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"} {
+		if v := os.Getenv(name); v != "" {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+// environment is this machine's environment as a map, for what an agent's
+// specification names.
+func environment() map[string]string {
+	out := map[string]string{}
+	for _, kv := range os.Environ() {
+		if name, value, ok := strings.Cut(kv, "="); ok {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+func agentOptions() agent.Options {
+	return agent.Options{CacheDir: filepath.Join(cacheDir(), "kits"), HostEnv: environment()}
+}
+
+// kits fetches the programs that a run's agents need, once per version.
+func kits(o agent.Options) func(context.Context, []assay.AgentSpec, io.Writer) error {
+	return func(ctx context.Context, specs []assay.AgentSpec, log io.Writer) error {
+		for _, s := range specs {
+			if s.Name != agent.ClaudeCode {
+				continue
+			}
+			if err := agent.EnsureKit(ctx, o, s, log); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}

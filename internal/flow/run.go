@@ -1,0 +1,355 @@
+package flow
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/assaybot/assay/internal/assay"
+	"github.com/assaybot/assay/internal/ledger"
+	"github.com/assaybot/assay/internal/plan"
+	"github.com/assaybot/assay/internal/run"
+	"github.com/assaybot/assay/internal/suite"
+)
+
+// Progress hears how a run goes on. Calls come one at a time.
+type Progress interface {
+	// Planned: of total trials, todo are still to run.
+	Planned(total, todo int)
+	Started(t assay.Trial, attempt int)
+	Finished(r assay.Result)
+	// Retry: the trial that just finished is tried again after wait.
+	Retry(r assay.Result, wait time.Duration)
+	Note(text string)
+}
+
+// Summary is how a run ended. Missing counts trials and tasks without an
+// outcome that belongs into a rate.
+type Summary struct {
+	Dir         string
+	Planned     int
+	Missing     int
+	Interrupted bool
+	Stopped     string
+}
+
+// minFree is the room below which nothing new is started.
+const minFree = 256 << 20
+
+// prepared is a run that can begin: everything was checked, nothing spent.
+type prepared struct {
+	req     assay.Request
+	plan    assay.Plan
+	load    *loader
+	entries []suite.Entry
+	sandbox Sandbox
+}
+
+// DryRun checks all that a run would and returns its plan.
+func (f *Flow) DryRun(ctx context.Context, req assay.Request) (assay.Plan, error) {
+	p, err := f.prepare(ctx, req, io.Discard)
+	if err != nil {
+		return assay.Plan{}, err
+	}
+	return p.plan, p.sandbox.Close(context.WithoutCancel(ctx))
+}
+
+func (f *Flow) prepare(ctx context.Context, req assay.Request, log io.Writer) (p prepared, err error) {
+	p.req = req
+	s, err := f.openSuite(req.Tasks)
+	if err != nil {
+		return p, err
+	}
+	entries, problems := s.Select(req.Task, req.Tier)
+	all, _ := f.openVariants(req.VarDir)
+	variants, vp := suite.SelectVariants(all, req.Variants)
+	if err := append(problems, vp...).Err(); err != nil {
+		return p, err
+	}
+	if p.sandbox, err = f.Sandbox(ctx, req.Sandbox, runID(req)); err != nil {
+		return p, err
+	}
+	defer func() {
+		if err != nil {
+			_ = p.sandbox.Close(context.WithoutCancel(ctx))
+		}
+	}()
+	p.req.Sandbox = p.sandbox.Name()
+	p.entries = entries
+	p.load = f.loader(entries, variants, req)
+	p.plan, err = plan.Make(f.planInput(entries, variants, p.req))
+	return p, err
+}
+
+func (f *Flow) planInput(entries []suite.Entry, variants []suite.VariantEntry, req assay.Request) plan.Input {
+	in := plan.Input{Request: req}
+	for _, e := range entries {
+		in.Tasks = append(in.Tasks, plan.TaskRef{Task: e.Task, Digest: e.Digest, Broken: broken(e)})
+	}
+	for _, v := range variants {
+		in.Variants = append(in.Variants, plan.VariantRef{Name: v.Variant.Name, Digest: v.Digest})
+	}
+	agents := f.agents()
+	have := run.Credentials{}
+	if f.Gateway != nil {
+		have = f.Gateway.Credentials()
+	}
+	in.Check = func(t assay.Trial) assay.Problems {
+		if a, ok := agents[t.Agent.Name]; ok {
+			return a.Check(t, have)
+		}
+		return nil
+	}
+	in.Uses = f.UsesModels
+	return in
+}
+
+func broken(e suite.Entry) string {
+	lines := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "; ")
+}
+
+// runID labels what the engine makes for a run: the same for the same results
+// folder, so that a rerun can reap what a killed one left.
+func runID(req assay.Request) string {
+	abs, err := filepath.Abs(req.Out)
+	if err != nil {
+		abs = req.Out
+	}
+	sum := sha256.Sum256([]byte(abs))
+	return hex.EncodeToString(sum[:6])
+}
+
+// Run runs what a request asks for and is not done yet. Soft ends it softly,
+// ctx at once. The results are in the summary's folder whatever happens.
+func (f *Flow) Run(ctx, soft context.Context, req assay.Request, p Progress) (sum Summary, err error) {
+	sum.Dir = req.Out
+	l, err := ledger.Open(req.Out, f.Owner)
+	if err != nil {
+		return sum, err
+	}
+	defer func() {
+		if e := l.Close(); err == nil {
+			err = e
+		}
+	}()
+	ready, err := f.prepare(ctx, req, io.Discard)
+	if err != nil {
+		return sum, err
+	}
+	defer func() { _ = ready.sandbox.Close(context.WithoutCancel(ctx)) }()
+	p.Note(ready.sandbox.Note)
+	if err := f.savePlan(l, &ready); err != nil {
+		return sum, err
+	}
+	if err := f.kits(ctx, ready, p); err != nil {
+		return sum, err
+	}
+	return f.runPlan(ctx, soft, l, ready, p)
+}
+
+func (f *Flow) kits(ctx context.Context, ready prepared, p Progress) error {
+	if f.Kits == nil {
+		return nil
+	}
+	return f.Kits(ctx, ready.req.Agents, noteWriter{p})
+}
+
+type noteWriter struct{ p Progress }
+
+func (w noteWriter) Write(b []byte) (int, error) {
+	w.p.Note(strings.TrimRight(string(b), "\n"))
+	return len(b), nil
+}
+
+// savePlan writes what is to be run before anything runs. An earlier plan of
+// the same folder is widened, never narrowed: its trials stay in the report.
+func (f *Flow) savePlan(l *ledger.Ledger, ready *prepared) error {
+	old, err := l.Plan()
+	whole := ready.plan
+	if err == nil {
+		whole = union(old, ready.plan)
+	}
+	if err := l.SaveRun(ledger.Run{
+		Schema: assay.RunSchema, Request: ready.req, Suite: suite.DigestOf(ready.entries),
+		Version: f.Version, Started: f.Now().UTC(), Strength: strengths(ready.entries),
+	}); err != nil {
+		return err
+	}
+	return l.SavePlan(whole)
+}
+
+func strengths(entries []suite.Entry) map[string]assay.Strength {
+	out := map[string]assay.Strength{}
+	for _, e := range entries {
+		if e.Task.Strength != nil {
+			out[e.Task.ID] = *e.Task.Strength
+		}
+	}
+	return out
+}
+
+func union(old, now assay.Plan) assay.Plan {
+	seen := map[string]bool{}
+	for _, t := range now.Trials {
+		seen[t.ID] = true
+	}
+	for _, t := range old.Trials {
+		if !seen[t.ID] {
+			now.Trials = append(now.Trials, t)
+		}
+	}
+	return now
+}
+
+func (f *Flow) runPlan(ctx, soft context.Context, l *ledger.Ledger, ready prepared, p Progress) (Summary, error) {
+	sum := Summary{Dir: l.Dir(), Planned: len(ready.plan.Trials)}
+	runner := f.runner(l, ready, p)
+	finishInterrupted(ctx, l, runner, ready)
+	latest, _ := l.Latest()
+	todo := slices.DeleteFunc(slices.Clone(ready.plan.Trials), func(t assay.Trial) bool { return latest[t.ID].Outcome.Final() })
+	p.Planned(len(ready.plan.Trials), len(todo))
+	ended := runner.All(ctx, todo, run.Options{
+		Jobs: ready.req.Jobs, Retries: *ready.req.Retries, MaxCostUSD: ready.req.MaxCostUSD,
+		SpentUSD: spent(l), Soft: soft.Done(), Load: ready.load.job,
+	})
+	sum.Stopped = ended.Stopped
+	sum.Interrupted = ended.Stopped == run.NotRunStopped || ctx.Err() != nil
+	sum.Missing = missing(l, ready.plan)
+	if ended.Stopped == run.NotRunDisk {
+		p.Note("the disk of " + l.Dir() + " is nearly full; nothing more was started")
+	}
+	if ended.Stopped == run.NotRunBudget {
+		p.Note(fmt.Sprintf("the budget of $%.2f is spent; nothing more was started", ready.req.MaxCostUSD))
+	}
+	return sum, nil
+}
+
+func (f *Flow) runner(l *ledger.Ledger, ready prepared, p Progress) *run.Runner {
+	r := &run.Runner{
+		Sandbox: ready.sandbox.Sandbox, Agents: f.agents(), Gateway: f.Gateway, Patches: f.Patches,
+		Grader: &grader{allowed: ready.load.referencePaths},
+		Begin:  func(t assay.Trial) (run.Record, error) { return begin(l, t) },
+		Run:    runID(ready.req), EarlyGrader: true, Now: f.Now, MinFree: minFree,
+	}
+	if p != nil {
+		r.Events = events{p}
+	}
+	if f.Free != nil {
+		r.Free = func() (int64, error) { return f.Free(l.Dir()) }
+	}
+	return r
+}
+
+// begin keeps a nil attempt from becoming a non-nil Record.
+func begin(l *ledger.Ledger, t assay.Trial) (run.Record, error) {
+	a, err := l.Begin(t)
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// events passes on what a door shows.
+type events struct{ Progress }
+
+func (events) Spent(float64, assay.Tokens) {}
+
+// referencePaths are the paths that a task's reference changes.
+func (l *loader) referencePaths(task string) []string {
+	t, err := l.entries[task].Solution()
+	if err != nil {
+		return nil
+	}
+	return t.Paths()
+}
+
+// finishInterrupted grades attempts whose process died between the agent's
+// end and the result: what the agent did is not lost. One that left nothing to
+// grade stays as it is, and its trial runs again.
+func finishInterrupted(ctx context.Context, l *ledger.Ledger, r *run.Runner, ready prepared) {
+	left, _ := l.Interrupted()
+	planned := map[string]assay.Trial{}
+	for _, t := range ready.plan.Trials {
+		planned[t.Dir()] = t
+	}
+	for _, a := range left {
+		t, ok := planned[filepath.Base(filepath.Dir(filepath.Dir(a.Dir)))]
+		if !ok || ctx.Err() != nil {
+			continue
+		}
+		if job, err := ready.load.job(ctx, t); err == nil {
+			_, _ = r.Regrade(ctx, job, &a)
+		}
+	}
+}
+
+// spent is what all attempts so far cost, as far as it is known.
+func spent(l *ledger.Ledger) float64 {
+	all, _ := l.Results()
+	var usd float64
+	for _, r := range all {
+		c, _ := r.Cost()
+		usd += c
+	}
+	return usd
+}
+
+// missing counts planned trials without a final outcome, and what could not
+// be planned.
+func missing(l *ledger.Ledger, p assay.Plan) int {
+	latest, _ := l.Latest()
+	n := len(p.NotRun)
+	for _, t := range p.Trials {
+		if !latest[t.ID].Outcome.Final() {
+			n++
+		}
+	}
+	return n
+}
+
+// WritePlan prints a plan and its size for a person: one line per cell with
+// its repeats.
+func WritePlan(w io.Writer, p assay.Plan) error {
+	type cell struct {
+		text string
+		n    int
+	}
+	index := map[string]int{}
+	var cells []cell
+	for _, t := range p.Trials {
+		text := strings.Join(nonEmpty(t.Task, t.Agent.Key(), t.Model, t.Effort, t.Variant), "  ")
+		i, ok := index[text]
+		if !ok {
+			i = len(cells)
+			index[text] = i
+			cells = append(cells, cell{text: text})
+		}
+		cells[i].n++
+	}
+	sort.SliceStable(cells, func(i, j int) bool { return cells[i].text < cells[j].text })
+	var b strings.Builder
+	for _, c := range cells {
+		fmt.Fprintf(&b, "%4dx  %s\n", c.n, c.text)
+	}
+	for _, u := range p.NotRun {
+		fmt.Fprintf(&b, "can't run  %s: %s\n", u.Task, u.Reason)
+	}
+	fmt.Fprintf(&b, "%d trials in %d cells; %d can't be run. Nothing was run.\n", len(p.Trials), len(cells), len(p.NotRun))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func nonEmpty(words ...string) []string {
+	return slices.DeleteFunc(words, func(s string) bool { return s == "" })
+}
