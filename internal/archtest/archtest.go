@@ -94,8 +94,9 @@ func Load(repo fs.FS) ([]File, error) {
 }
 
 func foreign(name, p string) bool {
+	top, _, _ := strings.Cut(p, "/")
 	return name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") ||
-		!(p == "internal" || p == "cmd" || strings.HasPrefix(p, "internal/") || strings.HasPrefix(p, "cmd/"))
+		(top != "internal" && top != "cmd")
 }
 
 // imports lists the paths that f imports.

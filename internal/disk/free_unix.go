@@ -1,4 +1,4 @@
-//go:build linux || darwin || freebsd
+//go:build linux || darwin
 
 package disk
 
@@ -13,7 +13,7 @@ func free(dir string) (int64, error) {
 	if err := unix.Statfs(dir, &st); err != nil {
 		return 0, err
 	}
-	blocks, size := uint64(st.Bavail), uint64(st.Bsize)
+	blocks, size := st.Bavail, uint64(st.Bsize)
 	if size != 0 && blocks > math.MaxInt64/size {
 		return math.MaxInt64, nil
 	}

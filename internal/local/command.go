@@ -122,7 +122,7 @@ func lookPath(list, dir, name string) (string, error) {
 		}
 		return name, executable(name)
 	}
-	err := error(os.ErrNotExist)
+	err := os.ErrNotExist
 	for _, d := range filepath.SplitList(list) {
 		if !filepath.IsAbs(d) {
 			d = filepath.Join(dir, d)
@@ -274,7 +274,7 @@ func (o *outcome) ended(ws syscall.WaitStatus) {
 
 func (o *outcome) used(ru *syscall.Rusage) {
 	o.CPU += time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
-	o.Peak = max(o.Peak, peakBytes(int64(ru.Maxrss)))
+	o.Peak = max(o.Peak, peakBytes(int64(ru.Maxrss))) //nolint:unconvert // 32 bits wide on some platforms
 }
 
 func outcomeOf(st *os.ProcessState) outcome {

@@ -220,7 +220,7 @@ func Clean(dir string) ([]string, error) {
 		return nil, fmt.Errorf("cleaning up local boxes: %w", err)
 	}
 	var removed []string
-	var errs []error
+	errs := make([]error, 0, len(list))
 	for _, d := range list {
 		gone, err := cleanOne(d)
 		if gone {

@@ -38,7 +38,7 @@ func (s suite) modelAnswers(t *testing.T) {
 		if r.URL.Path == "/limited" {
 			w.WriteHeader(http.StatusTooManyRequests)
 		}
-		fmt.Fprintf(w, "%s %s?%s %s %d", r.Method, r.URL.Path, r.URL.RawQuery, r.Header.Get("X-Api-Key"), len(body))
+		_, _ = fmt.Fprintf(w, "%s %s?%s %s %d", r.Method, r.URL.Path, r.URL.RawQuery, r.Header.Get("X-Api-Key"), len(body))
 	})
 	b := s.open(t, run.BoxSpec{Model: h, Role: "agent"})
 	if strings.HasSuffix(b.ModelURL(), "/") || !strings.HasPrefix(b.ModelURL(), "http://") {
@@ -74,7 +74,7 @@ func (s suite) modelStreams(t *testing.T) {
 	mux.HandleFunc("/stream", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for n := range 3 {
-			fmt.Fprintf(w, "data: %d\n", n)
+			_, _ = fmt.Fprintf(w, "data: %d\n", n)
 			if err := http.NewResponseController(w).Flush(); err != nil {
 				t.Errorf("the handler can't flush: %v", err)
 			}
