@@ -54,8 +54,8 @@ func dropping(p string) bool {
 			return true
 		}
 	}
-	switch name := path.Base(p); {
-	case name == ".coverage", name == ".DS_Store", name == "Thumbs.db":
+	switch name := path.Base(p); name {
+	case ".coverage", ".DS_Store", "Thumbs.db":
 		return true
 	default:
 		return strings.HasSuffix(name, ".pyc") || strings.HasSuffix(name, ".pyo")

@@ -37,6 +37,7 @@ func exec755(s string) tree.Entry { return tree.Entry{Mode: tree.Exec, Data: []b
 func link(s string) tree.Entry    { return tree.Entry{Mode: tree.Link, Data: []byte(s)} }
 
 func TestRoundTripCases(t *testing.T) {
+	t.Parallel()
 	cases := map[string][2]tree.Tree{
 		"binary":             {{"a": tree.Text("x\x00y")}, {"a": tree.Text("x\x00z\xff")}},
 		"late NUL":           {{"a": tree.Text(strings.Repeat("l\n", 9000) + "\x00\n")}, {"a": tree.Text(strings.Repeat("l\n", 9000) + "\x00\x00z\n")}},
@@ -94,6 +95,7 @@ func randomTree(r *rand.Rand) tree.Tree {
 }
 
 func TestRoundTripRandom(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test's own dice
 		base := randomTree(r)

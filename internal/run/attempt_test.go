@@ -52,7 +52,7 @@ func TestAttemptRoad(t *testing.T) {
 	}}
 	j := job("a")
 	j.Overlay = tree.Tree{"AGENTS.md": tree.Text("be brief")}
-	j.Task.Environment.Env = map[string]string{"A": "task", "B": "task"}
+	j.Task.Environment.Env = map[string]string{"A": "task", "B": "{work}/x"}
 	j.KeepWorkspace = true
 	res := s.Attempt(t.Context(), j)
 
@@ -62,7 +62,7 @@ func TestAttemptRoad(t *testing.T) {
 	if string(prompt) != "do it" || got.Dir != WorkDir {
 		t.Errorf("prompt %q in %s", prompt, got.Dir)
 	}
-	if d := cmp.Diff(map[string]string{"A": "launch", "B": "task"}, got.Env); d != "" {
+	if d := cmp.Diff(map[string]string{"A": "launch", "B": "/workspace/x"}, got.Env); d != "" {
 		t.Error(d)
 	}
 	wantFiles := []assay.FileChange{{Path: "good", Kind: "added"}, {Path: "old", Kind: "deleted"}}

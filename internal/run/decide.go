@@ -145,10 +145,8 @@ func unanswered(m assay.ModelCalls) bool {
 
 func apiVerdict(status int, errs []assay.APIError) Verdict {
 	v := Verdict{Outcome: assay.InfraFail, Infra: assay.InfraAPI, Permanent: permanent(status)}
-	switch {
-	case status == 0:
-		v.Detail = "the model's API did not answer"
-	default:
+	v.Detail = "the model's API did not answer"
+	if status != 0 {
 		v.Detail = fmt.Sprintf("the model's API answered with status %d", status)
 	}
 	if len(errs) > 0 && errs[len(errs)-1].Message != "" {

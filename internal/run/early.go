@@ -8,11 +8,18 @@ import (
 	"github.com/assaybot/assay/internal/tree"
 )
 
-// Placed is a box whose workspace holds a tree already, so that only the
-// difference has to be put.
+// Placed is a grader's box. Its workspace may hold a tree already, so that
+// only the difference has to be put; nil means that it is empty.
 type Placed struct {
 	Box
 	Workspace tree.Tree
+}
+
+// Close removes the box even when ctx is over: graders need not think of it.
+func (p Placed) Close(ctx context.Context) error {
+	ctx, cancel := shielded(ctx)
+	defer cancel()
+	return p.Box.Close(ctx)
 }
 
 // earlyBox is the grader's box, made while the agent works. Nothing hidden
@@ -73,7 +80,10 @@ func (e *earlyBox) take(ctx context.Context) (Box, error) {
 	}
 	closeBox(ctx, box)
 	box, err := e.a.r.Sandbox.Open(ctx, graderSpec(e.a))
-	return box, assay.Infra(assay.InfraSandbox, "opening the grader's box", err)
+	if err != nil {
+		return nil, assay.Infra(assay.InfraSandbox, "opening the grader's box", err)
+	}
+	return Placed{Box: box}, nil
 }
 
 // discard ends the making and removes a box that nobody took.

@@ -376,7 +376,7 @@ func (f fakeGrader) Grade(ctx context.Context, g Grading) ([]assay.CheckResult, 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = box.Close(context.WithoutCancel(ctx)) }()
+	defer func() { _ = box.Close(ctx) }()
 	if f.hook != nil {
 		return f.hook(ctx, g, box)
 	}

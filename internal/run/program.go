@@ -83,7 +83,7 @@ func (a *attempt) openStreams(p Parser) (s *streams, err error) {
 }
 
 func (s *streams) closeFiles() error {
-	var errs []error
+	errs := make([]error, 0, len(s.files))
 	for _, f := range s.files {
 		errs = append(errs, f.Close())
 	}
@@ -106,7 +106,7 @@ func (a *attempt) execute(ctx context.Context, p program, l Launch) error {
 		})
 	}()
 	exit, runErr := p.box.Run(running, Command{
-		Argv: l.Argv, Dir: WorkDir, Env: merged(a.job.Task.Environment.Env, l.Env),
+		Argv: l.Argv, Dir: WorkDir, Env: merged(a.env(p.box), l.Env),
 		Stdin: strings.NewReader(l.Stdin), Stdout: s.out, Stderr: io.MultiWriter(s.errTail, s.errFile),
 	})
 	why := whyStopped(running)
@@ -160,6 +160,16 @@ func status(e Exit) *int {
 		code = 128 + e.Signal
 	}
 	return &code
+}
+
+// env is the task's environment for the agent's box; {work} stands for the
+// workspace, as in checks.
+func (a *attempt) env(box Box) map[string]string {
+	out := map[string]string{}
+	for k, v := range a.job.Task.Environment.Env {
+		out[k] = strings.ReplaceAll(v, "{work}", PathsOf(box).Work)
+	}
+	return out
 }
 
 // merged is both environments; the second wins.

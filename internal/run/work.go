@@ -127,7 +127,7 @@ func (a *attempt) furnish(ctx context.Context, box Box, repo tree.Tree, left *le
 	if len(env.Setup) == 0 {
 		return nil
 	}
-	failed, err := setup(ctx, box, env.Setup, Command{Env: env.Env})
+	failed, err := setup(ctx, box, env.Setup, Command{Env: a.env(box)})
 	if err == nil {
 		err = ctx.Err()
 	}
