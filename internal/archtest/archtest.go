@@ -30,7 +30,8 @@ type File struct {
 }
 
 // Room is the folder that a file belongs to: the first below internal/
-// ("run"), or a command ("cmd/assay"); "" for any other place.
+// ("run"), a command ("cmd/assay"), or a top folder whose files are built into
+// the program ("tasks"); "" for any other place.
 func (f File) Room() string { return roomOf(f.Path) }
 
 func roomOf(p string) string {
@@ -40,6 +41,8 @@ func roomOf(p string) string {
 		return parts[1]
 	case len(parts) >= 3 && parts[0] == "cmd":
 		return "cmd/" + parts[1]
+	case len(parts) == 2 && parts[0] != "internal" && parts[0] != "cmd":
+		return parts[0]
 	}
 	return ""
 }
@@ -67,9 +70,9 @@ func Parse(name string, src []byte) (File, error) {
 	return File{Path: name, AST: tree, Set: set}, nil
 }
 
-// Load parses every Go file of a repository, except those in testdata
-// folders, folders of tasks and hidden folders, which hold other people's
-// code.
+// Load parses every Go file of a repository, except those in testdata and
+// hidden folders and in folders of tasks and the like, which hold other
+// people's code.
 func Load(repo fs.FS) ([]File, error) {
 	var out []File
 	err := fs.WalkDir(repo, ".", func(p string, d fs.DirEntry, err error) error {
@@ -94,9 +97,9 @@ func Load(repo fs.FS) ([]File, error) {
 }
 
 func foreign(name, p string) bool {
-	top, _, _ := strings.Cut(p, "/")
+	top, _, deep := strings.Cut(p, "/")
 	return name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") ||
-		(top != "internal" && top != "cmd")
+		(deep && top != "internal" && top != "cmd")
 }
 
 // imports lists the paths that f imports.

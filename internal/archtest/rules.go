@@ -25,7 +25,7 @@ func Rules(table Table, files []File) []string {
 		}
 		out = append(out, sizes(f)...)
 		out = append(out, inits(f)...)
-		if t := table[f.Room()].Tier; t != Wiring && t != Proof {
+		if row := table[f.Room()]; row.Tier != Wiring && row.Tier != Proof && row.Door == "" {
 			out = append(out, doorOnly(f)...)
 		}
 	}

@@ -6,6 +6,7 @@ type Tier string
 // The tiers, from the bottom.
 const (
 	Nouns  Tier = "nouns"
+	Data   Tier = "data" // files that are built into the program
 	Tools  Tier = "tools"
 	Stages Tier = "stages"
 	Stores Tier = "stores"
@@ -20,14 +21,15 @@ const (
 func tiers() map[Tier][]Tier {
 	return map[Tier][]Tier{
 		Nouns:  {},
+		Data:   {},
 		Tools:  {Nouns, Tools},
 		Stages: {Nouns, Tools}, // a stage never imports a stage
 		Stores: {Nouns, Tools},
 		Edges:  {Nouns, Tools}, // and the port that it implements
 		Joint:  {Nouns, Tools, Stages, Stores},
 		Doors:  {Nouns, Joint},
-		Wiring: {Nouns, Tools, Stages, Stores, Edges, Joint, Doors},
-		Proof:  {Nouns, Tools, Stages, Stores, Edges, Joint, Doors, Proof},
+		Wiring: {Nouns, Data, Tools, Stages, Stores, Edges, Joint, Doors},
+		Proof:  {Nouns, Data, Tools, Stages, Stores, Edges, Joint, Doors, Proof},
 	}
 }
 
@@ -35,6 +37,9 @@ func tiers() map[Tier][]Tier {
 type Row struct {
 	Tier Tier
 	Also []string
+	// Door is why the room may read the environment or make a root
+	// context as cmd may; "" for nearly all.
+	Door string
 }
 
 // Table is the import table: a row per room.
@@ -44,24 +49,27 @@ type Table map[string]Row
 func Rooms() Table {
 	t := Table{
 		// What an edge implements lives with the consumer.
-		"docker":  {Edges, []string{"run"}},
-		"local":   {Edges, []string{"run"}},
-		"agent":   {Edges, []string{"run"}},
-		"gateway": {Edges, []string{"run"}},
-		"git":     {Edges, []string{"mine"}},
-		"github":  {Edges, []string{"mine", "publish"}},
-		"actions": {Edges, []string{"publish"}},
-		"patch":   {Edges, nil},
+		"docker":  {Tier: Edges, Also: []string{"run"}},
+		"local":   {Tier: Edges, Also: []string{"run"}},
+		"agent":   {Tier: Edges, Also: []string{"run"}},
+		"gateway": {Tier: Edges, Also: []string{"run"}},
+		"git":     {Tier: Edges, Also: []string{"mine"}},
+		"github":  {Tier: Edges, Also: []string{"mine", "publish"}},
+		"actions": {Tier: Edges, Also: []string{"publish"}},
+		"patch":   {Tier: Edges},
 
-		"cli": {Doors, []string{"config", "schema", "stat"}},
-		"web": {Doors, []string{"config", "schema", "stat"}},
+		"cli": {Tier: Doors, Also: []string{"config", "schema", "stat"}},
+		"web": {Tier: Doors, Also: []string{"config", "schema", "stat"}},
+
+		"inbox": {Tier: Tools, Door: "it is the first process of a container: the image's variables come to it by the environment only"},
 
 		// The demo runs on the scripted model and the sample repositories.
-		"cmd/assay": {Wiring, []string{"testkit"}},
+		"cmd/assay": {Tier: Wiring, Also: []string{"testkit"}},
 	}
 	for tier, rooms := range map[Tier][]string{
 		Nouns:  {"assay"},
-		Tools:  {"tree", "stat", "testlog", "schema", "redact", "disk", "inbox", "atif"},
+		Data:   {"tasks", "variants"},
+		Tools:  {"tree", "stat", "testlog", "schema", "redact", "disk", "atif"},
 		Stages: {"mine", "build", "plan", "run", "grade", "report", "compare", "publish"},
 		Stores: {"suite", "ledger", "config", "candidates", "history"},
 		Joint:  {"flow"},
