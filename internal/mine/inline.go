@@ -40,8 +40,8 @@ func SplitRust(f *gitdiff.File, old, new []byte) (out Inline, ok bool) {
 	}
 	// The proof: each half leaves the other's lines as they were, and brings
 	// its own to where they should be.
-	ok = same(outside(out.SourceOnly), outside(new)) && same(inside(out.SourceOnly), inside(old)) &&
-		same(outside(out.TestsOnly), outside(old)) && same(inside(out.TestsOnly), inside(new))
+	ok = same(sourceLines(out.SourceOnly), sourceLines(new)) && same(testLines(out.SourceOnly), testLines(old)) &&
+		same(sourceLines(out.TestsOnly), sourceLines(old)) && same(testLines(out.TestsOnly), testLines(new))
 	return out, ok
 }
 
@@ -131,11 +131,11 @@ func apply(f *gitdiff.File, frags []*gitdiff.TextFragment, old []byte) ([]byte, 
 	return out.Bytes(), nil
 }
 
-// outside are the lines of src that aren't tests, inside those that are;
+// sourceLines are the lines of src that aren't tests, testLines those that are;
 // blank ones don't count.
-func outside(src []byte) []string { return selectLines(src, false) }
+func sourceLines(src []byte) []string { return selectLines(src, false) }
 
-func inside(src []byte) []string { return selectLines(src, true) }
+func testLines(src []byte) []string { return selectLines(src, true) }
 
 func selectLines(src []byte, tests bool) []string {
 	ranges := RustTests(src)
