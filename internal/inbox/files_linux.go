@@ -28,6 +28,9 @@ type files struct {
 
 // open opens a folder; with create it is made, with its parents.
 func (f files) open(dir string, create bool) (*os.Root, error) {
+	if !path.IsAbs(dir) || strings.Contains(dir, "/../") || strings.HasSuffix(dir, "/..") {
+		return nil, fmt.Errorf("%q is no absolute path of a folder", dir)
+	}
 	fd, err := unix.Open(f.base, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: f.base, Err: err}
@@ -86,8 +89,15 @@ func (f files) own(root *os.Root, name string, mode fs.FileMode) error {
 	return root.Chmod(name, mode)
 }
 
-// clear empties a folder, or makes it.
+// clear empties a folder, or makes it. A link or file in its place is
+// replaced; the root is never emptied.
 func (f files) clear(dir string) error {
+	if path.Clean(dir) == "/" {
+		return errors.New("the root can't be emptied")
+	}
+	if err := f.unlink(dir); err != nil {
+		return err
+	}
 	root, err := f.open(dir, true)
 	if err != nil {
 		return err
@@ -103,6 +113,21 @@ func (f files) clear(dir string) error {
 		}
 	}
 	return f.own(root, ".", 0o755)
+}
+
+// unlink removes what stands in a folder's place and is none.
+func (f files) unlink(dir string) error {
+	parent, name := path.Split(path.Clean(dir))
+	root, err := f.open(parent, true)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	info, err := root.Lstat(name)
+	if err != nil || info.IsDir() {
+		return nil
+	}
+	return root.Remove(name)
 }
 
 func readNames(root *os.Root) ([]fs.DirEntry, error) {

@@ -56,33 +56,37 @@ type box struct {
 
 	mu      sync.Mutex
 	pipes   map[uint32]*stream
-	busy    bool
 	current *running
 }
 
 func (b *box) serve(stdin io.Reader, stdout io.Writer) error {
 	b.pipes = map[uint32]*stream{}
 	b.s = newSession(stdout, 2, boxBounds())
-	b.s.accept = func(st *stream, req []byte) { b.wg.Go(func() { b.handle(st, req) }) }
+	b.s.accept = b.accept
 	err := b.s.serve(stdin)
 	b.kill()
 	b.wg.Wait()
 	return err
 }
 
-func (b *box) handle(st *stream, data []byte) {
+// accept is called in the read loop. A pipe is known before the command that
+// names it.
+func (b *box) accept(st *stream, data []byte) {
 	var req request
-	if err := json.Unmarshal(data, &req); err != nil {
-		b.reply(st, replyOf(fmt.Errorf("%w: %w", errFrame, err)))
-		return
-	}
-	if req.Op == opPipe {
+	err := json.Unmarshal(data, &req)
+	if err == nil && req.Op == opPipe {
 		b.mu.Lock()
 		b.pipes[st.id] = st
 		b.mu.Unlock()
 		return
 	}
-	b.reply(st, b.do(st, req))
+	b.wg.Go(func() {
+		if err != nil {
+			b.reply(st, replyOf(fmt.Errorf("%w: %w", errFrame, err)))
+			return
+		}
+		b.reply(st, b.do(st, req))
+	})
 }
 
 // reply answers and then swallows what still comes, so that the host isn't

@@ -47,29 +47,38 @@ func (b *box) kill() {
 // run runs a command; its input and output are st's, its errors go to the
 // pipe that it names.
 func (b *box) run(st *stream, cmd command) reply {
-	b.mu.Lock()
-	stderr := b.pipes[cmd.Stderr]
-	delete(b.pipes, cmd.Stderr)
-	if stderr == nil || b.busy {
-		b.mu.Unlock()
-		return replyOf(errors.New("the box runs another command"))
-	}
-	r := &running{}
-	b.busy, b.current = true, r
-	b.mu.Unlock()
-	defer func() {
-		b.mu.Lock()
-		b.busy, b.current = false, nil
-		b.mu.Unlock()
-	}()
-	exit, err := b.execute(r, cmd, stdio{in: st, out: st, err: stderr})
-	if closeErr := stderr.closeWrite(); err == nil && closeErr != nil {
-		err = closeErr
+	r, stderr, err := b.begin(cmd.Stderr)
+	if stderr != nil {
+		defer func() { _ = stderr.closeWrite() }()
 	}
 	if err != nil {
 		return replyOf(err)
 	}
+	defer func() {
+		b.mu.Lock()
+		b.current = nil
+		b.mu.Unlock()
+	}()
+	exit, err := b.execute(r, cmd, stdio{in: st, out: st, err: stderr})
+	if err != nil {
+		return replyOf(err)
+	}
 	return reply{Exit: &exit}
+}
+
+func (b *box) begin(pipe uint32) (*running, *stream, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	stderr := b.pipes[pipe]
+	delete(b.pipes, pipe)
+	switch {
+	case stderr == nil:
+		return nil, nil, errors.New("the command names no pipe")
+	case b.current != nil:
+		return nil, stderr, errors.New("the box runs another command")
+	}
+	b.current = &running{}
+	return b.current, stderr, nil
 }
 
 type stdio struct{ in, out, err *stream }
