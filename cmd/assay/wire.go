@@ -82,7 +82,7 @@ func wire() (*flow.Flow, error) {
 	return &flow.Flow{
 		Version: version(), Owner: owner(), Now: time.Now,
 		Agents: agent.All(agents), UsesModels: agent.UsesModels, Gateway: gw, Patches: patches{},
-		Sandbox: m.sandbox, Kits: kits(agents), Tasks: tasks.FS, Variants: variants.FS,
+		Sandbox: m.sandbox, Kits: kits(agents), Tasks: tasks.FS(), Variants: variants.FS(),
 		CleanUp: m.clean, Check: m.doctor, Free: disk.Free,
 	}, nil
 }

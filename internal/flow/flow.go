@@ -38,6 +38,8 @@ type Flow struct {
 	Tasks, Variants fs.FS
 	// Commits gives the tree of a commit of a repository, for mined tasks.
 	Commits Commits
+	// Repos opens repositories for the mining road.
+	Repos Repositories
 
 	CleanUp func(ctx context.Context, all bool) ([]string, error)
 	Check   func(ctx context.Context) []Finding

@@ -88,7 +88,7 @@ func (a *attempt) openAgent(ctx context.Context, l Launch, s *session, start tre
 // layOver does the work of a reference agent: its files, put the way the
 // agent's own would lie there.
 func (a *attempt) layOver(ctx context.Context, box Box, l Launch, left *leftover) error {
-	want := overlaid(left.start, l.Overlay)
+	want := Overlaid(left.start, l.Overlay)
 	if len(a.job.Task.Environment.Setup) == 0 {
 		left.prepared = left.start
 		return a.phase("agent", func() error { return put(ctx, box, WorkDir, true, want) })
@@ -99,9 +99,9 @@ func (a *attempt) layOver(ctx context.Context, box Box, l Launch, left *leftover
 	return a.phase("agent", func() error { return place(ctx, box, left.start, want) })
 }
 
-// overlaid is start with a reference solution over it, without the files that
+// Overlaid is start with a reference solution over it, without the files that
 // its list deletes.
-func overlaid(start, solution tree.Tree) tree.Tree {
+func Overlaid(start, solution tree.Tree) tree.Tree {
 	list, ok := solution[DeletedList]
 	if !ok {
 		return tree.Over(start, solution)

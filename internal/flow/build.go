@@ -1,0 +1,301 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/assaybot/assay/internal/assay"
+	"github.com/assaybot/assay/internal/build"
+	"github.com/assaybot/assay/internal/candidates"
+	"github.com/assaybot/assay/internal/run"
+	"github.com/assaybot/assay/internal/suite"
+	"github.com/assaybot/assay/internal/tree"
+)
+
+// BuildRequest asks for task folders from candidates.
+type BuildRequest struct {
+	// Candidates is the file that mine wrote; Tasks the folder of the suite.
+	Candidates string
+	Tasks      string
+	// Repo overrides the repository that the candidates name.
+	Repo string
+	// IDs picks candidates; empty means all that were not rejected.
+	IDs []string
+	// Accepted takes only candidates that a reviewer accepted.
+	Accepted bool
+	// Most bounds how many are built, 0 for all.
+	Most int
+	// Dockerfile is used for all tasks in place of a proposal, with Test and
+	// Format as the tests' command and report.
+	Dockerfile string
+	Test       []string
+	Format     string
+	// All makes the whole test suite the tests that must go on passing.
+	All bool
+}
+
+// BuildSummary says what became of the candidates.
+type BuildSummary struct {
+	Built    []string
+	Rejected map[assay.Reason]int
+	Kept     int
+}
+
+// Build makes a task folder for each candidate that can have one. Those that
+// can't are rejected with a typed reason in the candidates file.
+func (f *Flow) Build(ctx context.Context, b BuildRequest, note func(string)) (sum BuildSummary, err error) {
+	sum.Rejected = map[assay.Reason]int{}
+	store := candidates.At(b.Candidates)
+	err = store.Update(f.Owner, func(all []assay.Candidate) ([]assay.Candidate, error) {
+		if len(all) == 0 {
+			return all, assay.Userf("there are no candidates in %s; 'assay mine' makes them", store.Path())
+		}
+		chosen, err := b.choose(store, all)
+		if err != nil {
+			return all, err
+		}
+		for _, i := range chosen {
+			if ctx.Err() != nil {
+				return all, context.Cause(ctx)
+			}
+			if err := f.buildOne(ctx, b, &all[i], &sum, note); err != nil {
+				return all, err
+			}
+		}
+		return all, nil
+	})
+	return sum, err
+}
+
+// choose gives the indices of the candidates to build.
+func (b BuildRequest) choose(store candidates.Store, all []assay.Candidate) ([]int, error) {
+	log, err := store.Reviews()
+	if err != nil {
+		return nil, err
+	}
+	decided := candidates.Decisions(log)
+	var out []int
+	known := map[string]bool{}
+	for i, c := range all {
+		known[c.ID] = true
+		if b.wants(c, decided[c.ID].Decision) {
+			out = append(out, i)
+		}
+	}
+	var problems assay.Problems
+	for _, id := range b.IDs {
+		if !known[id] {
+			problems.Addf(store.Path(), 0, "there is no candidate %q", id)
+		}
+	}
+	if b.Most > 0 && len(out) > b.Most {
+		out = out[:b.Most]
+	}
+	return out, problems.Err()
+}
+
+func (b BuildRequest) wants(c assay.Candidate, d assay.Decision) bool {
+	if len(b.IDs) > 0 {
+		return slices.Contains(b.IDs, c.ID)
+	}
+	if c.Status == assay.StatusRejected || d == assay.Reject || (b.Accepted && d != assay.Accept) {
+		return false
+	}
+	return c.Source.Commit != ""
+}
+
+// buildOne builds a candidate, or rejects it. The error is a failure of ours.
+func (f *Flow) buildOne(ctx context.Context, b BuildRequest, c *assay.Candidate, sum *BuildSummary, note func(string)) error {
+	reason, detail, err := f.makeTask(ctx, b, c)
+	switch {
+	case err != nil:
+		return fmt.Errorf("building %s: %w", c.ID, err)
+	case reason != "":
+		c.Status, c.Reason, c.Detail = assay.StatusRejected, reason, detail
+		sum.Rejected[reason]++
+		note(fmt.Sprintf("%-12s rejected: %s: %s", c.ID, reason, detail))
+	default:
+		c.Status, c.Reason, c.Detail, c.Task = assay.StatusBuilt, "", "", c.ID
+		sum.Built = append(sum.Built, c.ID)
+		note(fmt.Sprintf("%-12s built", c.ID))
+	}
+	return nil
+}
+
+// parts are the trees of a change: what the agent gets, what tests and the
+// rest of the change lay over it.
+type parts struct {
+	base, gold      tree.Tree
+	tests, solution tree.Tree
+}
+
+func (f *Flow) makeTask(ctx context.Context, b BuildRequest, c *assay.Candidate) (assay.Reason, string, error) {
+	name := c.Repo
+	if b.Repo != "" {
+		name = b.Repo
+	}
+	repo, err := f.Repos(ctx, name)
+	if err != nil {
+		return "", "", err
+	}
+	p, reason, detail, err := readParts(ctx, repo, c)
+	if reason != "" || err != nil {
+		return reason, detail, err
+	}
+	recipe, reason, detail := propose(b, c, p)
+	if reason != "" {
+		return reason, detail, nil
+	}
+	return "", "", f.writeTask(b, c, p, recipe, repo.Dir())
+}
+
+// readParts splits the change as mining did, and proves that base, tests and
+// solution together give the merged tree for every file of the change.
+func readParts(ctx context.Context, repo Repository, c *assay.Candidate) (p parts, reason assay.Reason, detail string, err error) {
+	if p.base, _, err = repo.Tree(ctx, c.Base.Commit); err != nil {
+		return p, assay.ReasonUnfetchable, err.Error(), ctx.Err()
+	}
+	if p.gold, _, err = repo.Tree(ctx, c.Source.Commit); err != nil {
+		return p, assay.ReasonUnfetchable, err.Error(), ctx.Err()
+	}
+	p.tests, p.solution = splitTrees(c.Files, p.gold)
+	if len(p.tests) == 0 {
+		return p, assay.ReasonNoTests, "the change touches no test file", nil
+	}
+	if len(p.solution) == 0 {
+		return p, assay.ReasonNoSource, "the change touches nothing but tests", nil
+	}
+	whole := run.Overlaid(run.Overlaid(p.base, p.tests), p.solution)
+	for _, file := range c.Files {
+		for _, path := range []string{file.Path, file.Old} {
+			if g, ok := p.gold[path]; path != "" && (ok != has(whole, path) || ok && !tree.Same(g, whole[path])) {
+				return p, assay.ReasonGoldTree, "base, tests and solution don't give the merged " + path, nil
+			}
+		}
+	}
+	return p, "", "", nil
+}
+
+func has(t tree.Tree, p string) bool { _, ok := t[p]; return ok }
+
+// splitTrees lays out the change: the whole files of its tests and of all the
+// rest, with a list of what each deletes.
+func splitTrees(files []assay.SplitFile, gold tree.Tree) (tests, rest tree.Tree) {
+	tests, rest = tree.Tree{}, tree.Tree{}
+	gone := map[bool][]string{}
+	for _, f := range files {
+		isTest := f.Class == assay.ClassTest
+		to := rest
+		if isTest {
+			to = tests
+		}
+		if e, ok := gold[f.Path]; ok {
+			to[f.Path] = e
+		} else {
+			gone[isTest] = append(gone[isTest], f.Path)
+		}
+		if f.Old != "" && !has(gold, f.Old) {
+			gone[isTest] = append(gone[isTest], f.Old)
+		}
+	}
+	for isTest, t := range map[bool]tree.Tree{true: tests, false: rest} {
+		if len(gone[isTest]) > 0 {
+			slices.Sort(gone[isTest])
+			t[run.DeletedList] = tree.Text(strings.Join(gone[isTest], "\n") + "\n")
+		}
+	}
+	return tests, rest
+}
+
+// propose makes the recipe, from --dockerfile or from the repository.
+func propose(b BuildRequest, c *assay.Candidate, p parts) (build.Recipe, assay.Reason, string) {
+	after := run.Overlaid(p.base, p.tests)
+	var tests, changed []string
+	for _, f := range c.Files {
+		changed = append(changed, f.Path)
+		if f.Class == assay.ClassTest && has(after, f.Path) {
+			tests = append(tests, f.Path)
+		}
+	}
+	in := build.Input{Files: after, Tests: tests, Changed: changed, Date: c.Source.Merged, Language: c.Language, All: b.All}
+	if b.Dockerfile != "" {
+		r, err := build.Given(in, build.Own{Dockerfile: b.Dockerfile, Test: b.Test, Format: b.Format})
+		if err != nil {
+			return r, assay.ReasonNoEnvironment, err.Error()
+		}
+		return r, "", ""
+	}
+	r, err := build.Propose(in)
+	if n, ok := build.IsNoRecipe(err); ok {
+		return r, assay.ReasonNoEnvironment, n.Why
+	}
+	if err != nil {
+		return r, assay.ReasonNoEnvironment, err.Error()
+	}
+	return r, "", ""
+}
+
+// overlayDir is the part of a task's hidden files that is laid over the
+// workspace before the checks' commands run.
+const overlayDir = "workspace"
+
+func (f *Flow) writeTask(b BuildRequest, c *assay.Candidate, p parts, r build.Recipe, repoDir string) error {
+	task := assay.Task{
+		Schema: assay.TaskSchema, ID: c.ID, Title: c.Title, Tier: "mined", Kind: assay.KindCorrectness, Language: r.Language,
+		Prompt: "", PromptFile: "prompt.md", Repository: repository(b, c, repoDir), Source: &c.Source, Base: &c.Base,
+		Environment: assay.Environment{Shared: r.Key, Setup: r.Setup, Env: r.Env},
+		Checks:      []assay.Check{{Name: "hidden-tests", Kind: assay.CheckTests, Command: r.Test, Report: &r.Report}},
+	}
+	env := r.Context.Clone()
+	env["Dockerfile"] = tree.Text(r.Dockerfile)
+	if err := writeShared(filepath.Join(b.Tasks, "environment", r.Key), env); err != nil {
+		return err
+	}
+	return suite.WriteTask(filepath.Join(b.Tasks, c.ID), task, prompt(c), map[string]tree.Tree{
+		"verify": p.tests.In(overlayDir), "solution": p.solution,
+	})
+}
+
+func repository(b BuildRequest, c *assay.Candidate, dir string) string {
+	if b.Repo != "" {
+		return b.Repo
+	}
+	if isDir(c.Repo) {
+		return dir
+	}
+	return c.Repo
+}
+
+// writeShared writes a shared environment once.
+func writeShared(dir string, t tree.Tree) error {
+	if isDir(dir) {
+		return nil
+	}
+	tmp := dir + ".new"
+	if err := os.RemoveAll(tmp); err != nil {
+		return err
+	}
+	if err := t.WriteDir(tmp); err != nil {
+		return err
+	}
+	return os.Rename(tmp, dir)
+}
+
+// prompt is the statement as the agent gets it.
+func prompt(c *assay.Candidate) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n", strings.TrimSpace(c.Statement.Title))
+	if body := strings.TrimSpace(c.Statement.Body); body != "" {
+		b.WriteString(body + "\n\n")
+	}
+	b.WriteString("Make the change in this repository. Hidden tests will check the behaviour.\n")
+	return b.String()
+}
+
+// errNoRepos tells a door that was wired without repositories.
+var errNoRepos = errors.New("this program was built without access to repositories")
