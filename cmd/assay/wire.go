@@ -177,14 +177,6 @@ func agentOptions() agent.Options {
 // kits fetches the programs that a run's agents need, once per version.
 func kits(o agent.Options) func(context.Context, []assay.AgentSpec, io.Writer) error {
 	return func(ctx context.Context, specs []assay.AgentSpec, log io.Writer) error {
-		for _, s := range specs {
-			if s.Name != agent.ClaudeCode {
-				continue
-			}
-			if err := agent.EnsureKit(ctx, o, s, log); err != nil {
-				return err
-			}
-		}
-		return nil
+		return agent.EnsureKits(ctx, agent.KitRequest{CacheDir: o.CacheDir, Env: os.Environ(), Log: log}, specs)
 	}
 }
