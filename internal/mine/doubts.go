@@ -142,7 +142,7 @@ func goldIn(text string, in StatementInput) string {
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func several(issues []Issue) string {
-	var names []string
+	names := make([]string, 0, len(issues))
 	for _, i := range issues {
 		names = append(names, fmt.Sprintf("%s#%d", i.Repo, i.Number))
 	}

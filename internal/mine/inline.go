@@ -59,7 +59,7 @@ func within(ranges []Lines, n int) bool {
 // deletion or the new line of an addition, and 0 for the other. Fragments
 // without a change are left out.
 func pick(frags []*gitdiff.TextFragment, mine func(del, add int) bool) []*gitdiff.TextFragment {
-	var out []*gitdiff.TextFragment
+	out := make([]*gitdiff.TextFragment, 0, len(frags))
 	var shift int64
 	for _, frag := range frags {
 		c := &gitdiff.TextFragment{Comment: frag.Comment, OldPosition: frag.OldPosition}

@@ -7,7 +7,7 @@ import "bytes"
 func blankRust(src []byte) []byte {
 	out := bytes.Clone(src)
 	for i := 0; i < len(src); {
-		n := 1
+		var n int
 		switch {
 		case bytes.HasPrefix(src[i:], []byte("//")):
 			n = until(src, i, "\n")

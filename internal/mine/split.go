@@ -119,14 +119,14 @@ func testSecond(word string) bool {
 // "spotbugsTestCases" is spotbugs, test, cases; "HTTPTest" is http, test.
 func words(s string) []string {
 	var out []string
-	var word []rune
+	rs := []rune(s)
+	word := make([]rune, 0, len(rs))
 	flush := func() {
 		if len(word) > 0 {
 			out = append(out, strings.ToLower(string(word)))
 		}
-		word = nil
+		word = word[:0]
 	}
-	rs := []rune(s)
 	for i, r := range rs {
 		switch {
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r):

@@ -117,10 +117,20 @@ func (p *screen) widths(cells [][]string) []int {
 	widths := make([]int, len(cells[0]))
 	for _, row := range cells {
 		for i, c := range row {
-			widths[i] = max(widths[i], p.runes.StringWidth(c))
+			widths[i] = max(widths[i], p.measure(c))
 		}
 	}
 	return widths
+}
+
+// measure is the number of columns that s takes.
+func (p *screen) measure(s string) int {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return p.runes.StringWidth(s)
+		}
+	}
+	return len(s) // plain ASCII without control characters
 }
 
 func total(widths []int) int {
@@ -192,7 +202,7 @@ func (p *screen) part(t table, cells [][]string, widths, part []int) {
 
 func (p *screen) cell(s string, width int, right, body bool) string {
 	s = p.elide(s, width)
-	pad := strings.Repeat(" ", max(width-p.runes.StringWidth(s), 0))
+	pad := strings.Repeat(" ", max(width-p.measure(s), 0))
 	if body {
 		s = p.paint(s, tone(s))
 	}
@@ -204,11 +214,11 @@ func (p *screen) cell(s string, width int, right, body bool) string {
 
 // elide takes from the middle of what is too wide: names differ at their ends.
 func (p *screen) elide(s string, width int) string {
-	if p.runes.StringWidth(s) <= width {
+	if p.measure(s) <= width {
 		return s
 	}
 	head := p.runes.Truncate(s, (width-1)/2, "")
-	room := width - 1 - p.runes.StringWidth(head)
+	room := width - 1 - p.measure(head)
 	tail := []rune(s)
 	at, used := len(tail), 0
 	for at > 0 && used+p.runes.RuneWidth(tail[at-1]) <= room {
@@ -272,7 +282,7 @@ func (p *screen) wrap(s, indent string) {
 // breakAt is the byte at which s must end to fit room columns: after a word
 // where there is one.
 func (p *screen) breakAt(s string, room int) int {
-	if p.runes.StringWidth(s) <= room {
+	if p.measure(s) <= room {
 		return len(s)
 	}
 	used, blank := 0, 0

@@ -30,7 +30,7 @@ func McNemar(b, c int) float64 {
 		return 1
 	}
 	below := distuv.Binomial{N: float64(n), P: 0.5}.CDF(float64(min(b, c)))
-	return clamp(2*below, 0, 1)
+	return clamp(2*below, 0)
 }
 
 // PairedDiff is the mean difference B - A over the tasks that have
@@ -51,7 +51,7 @@ func PairedDiff(pairs []Pair) Interval {
 	} else {
 		n := float64(g)
 		half := student(g-1, Confidence) * math.Sqrt(ss/(n-1)/n)
-		out.Lo, out.Hi = clamp(mean-half, -1, 1), clamp(mean+half, -1, 1)
+		out.Lo, out.Hi = clamp(mean-half, -1), clamp(mean+half, -1)
 	}
 	if (out.Lo > 0 || out.Hi < 0) && signFlip(d) >= 1-Confidence {
 		out.Lo, out.Hi = math.Min(out.Lo, 0), math.Max(out.Hi, 0)
@@ -96,7 +96,7 @@ func spread(d []float64) (mean, ss float64) {
 	for _, x := range d {
 		ss += (x - mean) * (x - mean)
 	}
-	return clamp(mean, -1, 1), ss
+	return clamp(mean, -1), ss
 }
 
 // allEqual bounds a difference that is the same for all g tasks: the share of

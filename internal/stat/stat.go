@@ -72,11 +72,11 @@ func Rate(k, n int) Interval {
 
 // wilson takes a share p of n, which needn't be whole.
 func wilson(p, n, conf float64) (lo, hi float64) {
-	p = clamp(p, 0, 1)
+	p = clamp(p, 0)
 	z := normal(two(conf))
 	centre := (p + z*z/(2*n)) / (1 + z*z/n)
 	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
-	lo, hi = clamp(centre-half, 0, 1), clamp(centre+half, 0, 1)
+	lo, hi = clamp(centre-half, 0), clamp(centre+half, 0)
 	// Exact at the ends, where rounding leaves 1e-17.
 	if p == 0 {
 		lo = 0
@@ -103,7 +103,7 @@ func ClusterMean(clusters []Cluster) Interval {
 	if n == 0 {
 		return Interval{Hi: 1, Method: MethodNone}
 	}
-	mean := clamp(sum/float64(n), 0, 1)
+	mean := clamp(sum/float64(n), 0)
 	out := Interval{Mean: mean, N: n, Clusters: groups, Few: groups < FewClusters}
 	var ss float64
 	for _, c := range clusters {
@@ -120,7 +120,7 @@ func ClusterMean(clusters []Cluster) Interval {
 	g := float64(groups)
 	half := student(groups-1, Confidence) * math.Sqrt(g/(g-1)*ss) / float64(n)
 	out.Method = MethodClustered
-	out.Lo, out.Hi = clamp(mean-half, 0, 1), clamp(mean+half, 0, 1)
+	out.Lo, out.Hi = clamp(mean-half, 0), clamp(mean+half, 0)
 	return out
 }
 
@@ -143,7 +143,7 @@ func PassAtK(n, c, k int) (p float64, ok bool) {
 	if k < 1 || k > n {
 		return 0, false
 	}
-	return clamp(1-share(n, n-min(max(c, 0), n), k), 0, 1), true
+	return clamp(1-share(n, n-min(max(c, 0), n), k), 0), true
 }
 
 // PassHatK is the unbiased estimate of the chance that all of k attempts
@@ -152,7 +152,7 @@ func PassHatK(n, c, k int) (p float64, ok bool) {
 	if k < 1 || k > n {
 		return 0, false
 	}
-	return clamp(share(n, min(max(c, 0), n), k), 0, 1), true
+	return clamp(share(n, min(max(c, 0), n), k), 0), true
 }
 
 // share is C(m, k) / C(n, k) for 0 <= m <= n, as a product that can't
@@ -184,4 +184,5 @@ func two(conf float64) float64 {
 	return 0.5 + conf/2
 }
 
-func clamp(x, lo, hi float64) float64 { return math.Min(math.Max(x, lo), hi) }
+// clamp keeps x within lo and 1.
+func clamp(x, lo float64) float64 { return math.Min(math.Max(x, lo), 1) }
