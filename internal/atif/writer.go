@@ -154,25 +154,32 @@ func take(room *int, s string) string {
 }
 
 func arguments(room *int, v any) any {
-	switch v := v.(type) {
-	case nil:
+	if v == nil {
 		return map[string]any{}
+	}
+	return mapText(v, func(s string) string { return take(room, s) })
+}
+
+// CutAll is v, a decoded JSON value, with every string cut to limit bytes. It
+// changes nothing in place.
+func CutAll(v any, limit int) any {
+	return mapText(v, func(s string) string { return Cut(s, limit) })
+}
+
+func mapText(v any, f func(string) string) any {
+	switch v := v.(type) {
 	case string:
-		return take(room, v)
+		return f(v)
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = arguments(room, v[i])
+			out[i] = mapText(v[i], f)
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k := range v {
-			if v[k] == nil {
-				out[k] = nil
-				continue
-			}
-			out[k] = arguments(room, v[k])
+			out[k] = mapText(v[k], f)
 		}
 		return out
 	}
