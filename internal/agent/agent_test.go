@@ -1,0 +1,252 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/assaybot/assay/internal/assay"
+	"github.com/assaybot/assay/internal/run"
+	"github.com/assaybot/assay/internal/tree"
+)
+
+func trial(name string, change func(*assay.Trial)) assay.Trial {
+	t := assay.Trial{Task: "t1", Agent: assay.AgentSpec{Name: name}}
+	if change != nil {
+		change(&t)
+	}
+	return t
+}
+
+func options() Options {
+	return Options{CacheDir: "/cache", HostEnv: map[string]string{"LANG": "C.UTF-8", "ANTHROPIC_API_KEY": "real"}}
+}
+
+func TestAllAndFind(t *testing.T) {
+	var names []string
+	for _, a := range All(Options{}) {
+		names = append(names, a.Name())
+	}
+	if d := cmp.Diff(Names(), names); d != "" {
+		t.Error(d)
+	}
+	if Find(All(Options{}), "nobody") != nil || Find(All(Options{}), Nop) == nil {
+		t.Error("Find")
+	}
+	if UsesModels(Nop) || !UsesModels(ClaudeCode) {
+		t.Error("UsesModels")
+	}
+}
+
+func TestCheckTellsAllFaults(t *testing.T) {
+	have := run.Credentials{"anthropic": true}
+	tests := []struct {
+		name  string
+		trial assay.Trial
+		have  run.Credentials
+		want  []string
+	}{
+		{"fine", trial(ClaudeCode, func(t *assay.Trial) { t.Model, t.Effort = "claude-sonnet-4-5", "high" }), have, nil},
+		{"nothing given", trial(ClaudeCode, nil), nil, []string{"needs a model", "ANTHROPIC_API_KEY"}},
+		{"effort", trial(ClaudeCode, func(t *assay.Trial) { t.Model, t.Effort = "m", "hihg" }), have, []string{`"hihg"`, `"high"`}},
+		{"version", trial(ClaudeCode, func(t *assay.Trial) { t.Model, t.Agent.Version = "m", "../evil" }), have, []string{"no version"}},
+		{"a flag as model", trial(ClaudeCode, func(t *assay.Trial) { t.Model = "--help" }), have, []string{"no name of a model"}},
+		{"a command", trial(ClaudeCode, func(t *assay.Trial) { t.Model, t.Agent.Command = "m", []string{"x"} }), have, []string{"no command"}},
+		{"environment", trial(Command, func(t *assay.Trial) {
+			t.Agent.Command, t.Agent.Env = []string{"x"}, []string{"LANG", "MISSING", "ANTHROPIC_API_KEY"}
+		}), nil, []string{"MISSING is not set", "ANTHROPIC_API_KEY must not"}},
+		{"no command", trial(Command, nil), nil, []string{"needs the command"}},
+		{"command with a model", trial(Command, func(t *assay.Trial) { t.Model, t.Agent.Command = "m", []string{"x"} }), nil, []string{"ANTHROPIC_API_KEY"}},
+		{"oracle", trial(Oracle, nil), nil, nil},
+		{"nop with a model", trial(Nop, func(t *assay.Trial) { t.Model = "m" }), nil, []string{"no model"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a := Find(All(options()), tt.trial.Agent.Name)
+			ps := a.Check(tt.trial, tt.have)
+			for _, want := range tt.want {
+				if !strings.Contains(ps.Error(), want) {
+					t.Errorf("%q lacks %q", ps.Error(), want)
+				}
+			}
+			if len(tt.want) == 0 && len(ps) > 0 {
+				t.Errorf("unexpected: %v", ps)
+			}
+		})
+	}
+}
+
+func invocation(name string) run.Invocation {
+	return run.Invocation{
+		Trial:  trial(name, func(t *assay.Trial) { t.Model = "claude-sonnet-4-5" }),
+		Task:   assay.Task{ID: "t1"},
+		Prompt: "do it", Root: "/tmp/box", ModelURL: "http://127.0.0.1:8080", Token: "tok",
+	}
+}
+
+func TestClaudeInvoke(t *testing.T) {
+	in := invocation(ClaudeCode)
+	in.Trial.Effort, in.System = "xhigh", "be brief"
+	in.Limits = assay.Limits{MaxTurns: 40, MaxCostUSD: 1.5}
+	l, err := claude{options()}.Invoke(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "/tmp/box/kits/claude-code-2.1.197/bin/claude -p --verbose --output-format stream-json --permission-mode bypassPermissions " +
+		"--model claude-sonnet-4-5 --effort xhigh --max-turns 40 --max-budget-usd 1.5 --append-system-prompt be brief"
+	if d := cmp.Diff(want, strings.Join(l.Argv, " ")); d != "" {
+		t.Error(d)
+	}
+	for name, value := range map[string]string{
+		"ANTHROPIC_BASE_URL": "http://127.0.0.1:8080", "ANTHROPIC_API_KEY": "tok", "IS_SANDBOX": "1", "HOME": "/tmp/box/home/agent",
+		"CLAUDE_CONFIG_DIR": "/tmp/box/home/agent/.claude", "ANTHROPIC_DEFAULT_HAIKU_MODEL": "claude-sonnet-4-5",
+	} {
+		if l.Env[name] != value {
+			t.Errorf("%s=%q", name, l.Env[name])
+		}
+	}
+	if l.Stdin != "do it" || l.Provider != "anthropic" || l.Kits[0].Dir != "/cache/claude-code-2.1.197" || l.Home != nil || l.NoProgram {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestClaudeLongTextsAndOddPrompts(t *testing.T) {
+	in := invocation(ClaudeCode)
+	in.System, in.Prompt = strings.Repeat("s", maxArg+1), " /init is broken, see @file"
+	l, err := claude{options()}.Invoke(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(l.Argv, "/tmp/box/home/agent/.assay/system.md") || string(l.Home[systemFile].Data) != in.System {
+		t.Errorf("%q", l.Argv)
+	}
+	if l.Stdin != "The task:\n\n"+in.Prompt {
+		t.Errorf("%q", l.Stdin)
+	}
+	if _, err := (claude{}).Invoke(in); !assay.IsUser(err) {
+		t.Error(err)
+	}
+}
+
+func TestCommandInvoke(t *testing.T) {
+	in := invocation(Command)
+	in.Trial.Agent.Command, in.Trial.Agent.Env, in.System = []string{"sh", "-c", "cat"}, []string{"LANG"}, "sys"
+	l, err := command{options()}.Invoke(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Env["OPENAI_BASE_URL"] != "http://127.0.0.1:8080/v1" || l.Env["ANTHROPIC_API_KEY"] != "tok" || l.Env["LANG"] != "C.UTF-8" || l.Provider != "anthropic" {
+		t.Errorf("%v", l.Env)
+	}
+	if string(l.Home[systemFile].Data) != "sys" || l.Env["ASSAY_SYSTEM_PROMPT_FILE"] != "/tmp/box/home/agent/.assay/system.md" {
+		t.Errorf("%v", l.Home)
+	}
+	in.Trial.Model = ""
+	l, err = command{options()}.Invoke(in)
+	if err != nil || l.Provider != "" || l.Env["ANTHROPIC_API_KEY"] != "" || l.Env["ANTHROPIC_BASE_URL"] != "" {
+		t.Errorf("without a model: %v %+v", err, l)
+	}
+}
+
+func TestReferenceAgents(t *testing.T) {
+	in := invocation(Oracle)
+	if _, err := (oracle{}).Invoke(in); !assay.IsUser(err) {
+		t.Error(err)
+	}
+	in.Solution = tree.Tree{"a": tree.Text("x")}
+	l, err := oracle{}.Invoke(in)
+	if err != nil || !l.NoProgram || len(l.Overlay) != 1 {
+		t.Errorf("%v %+v", err, l)
+	}
+	l, err = nop{}.Invoke(in)
+	if err != nil || !l.NoProgram || len(l.Overlay) != 0 || l.Parser.Finish().Ending != "success" {
+		t.Errorf("%v %+v", err, l)
+	}
+}
+
+func TestTextParser(t *testing.T) {
+	p := &textParser{prompt: "do it"}
+	var got steps
+	p.SetSink(&got)
+	_, _ = p.Write([]byte("hello "))
+	_, _ = p.Write([]byte("w\xffrld\n"))
+	f := p.Finish()
+	if f.Final != "hello w�rld" || p.Ended() || len(got) != 2 || got[1].Message != "hello w�rld\n" || f.Turns != 0 {
+		t.Errorf("%+v %+v", f, got)
+	}
+	for _, size := range []int{1000, 40_000, 1 << 20} {
+		p := &textParser{}
+		var got steps
+		p.SetSink(&got)
+		for i := range 3 << 20 / size {
+			_, _ = p.Write([]byte(strings.Repeat(string(rune('a'+i%26)), size)))
+		}
+		_, _ = p.Write([]byte("the end"))
+		p.Finish()
+		m := got[0].Message
+		if len(m) > 3*textPart || !strings.HasPrefix(m, "aaa") || !strings.HasSuffix(m, "the end") || !strings.Contains(m, "left out") || cap(p.tail) > 8*textPart {
+			t.Errorf("pieces of %d: %d bytes kept, %d held", size, len(m), cap(p.tail))
+		}
+	}
+}
+
+func TestEnsureKit(t *testing.T) {
+	dir := t.TempDir()
+	have := filepath.Join(dir, ClaudeKit(""), "bin")
+	if err := os.MkdirAll(have, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(have, "claude"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	kit, err := EnsureKit(t.Context(), KitRequest{CacheDir: dir})
+	if err != nil || kit.Name != "claude-code-2.1.197" || kit.Dir != filepath.Join(dir, kit.Name) {
+		t.Errorf("%+v %v", kit, err)
+	}
+	if err := EnsureKits(t.Context(), KitRequest{CacheDir: dir}, []assay.AgentSpec{{Name: Nop}, {Name: ClaudeCode}}); err != nil {
+		t.Error(err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	_, err = EnsureKit(t.Context(), KitRequest{CacheDir: dir, Version: "1.0.0"})
+	if !assay.IsUser(err) || !strings.Contains(err.Error(), "npm") {
+		t.Error(err)
+	}
+	if _, err = EnsureKit(t.Context(), KitRequest{CacheDir: dir, Version: "../1"}); !assay.IsUser(err) {
+		t.Error(err)
+	}
+}
+
+// TestEnsureKitLaysOut runs a stand-in for npm that makes the package's
+// folder as npm does.
+func TestEnsureKitLaysOut(t *testing.T) {
+	bin, dir := t.TempDir(), t.TempDir()
+	script := "#!/bin/sh\n[ -z \"$MY_TOKEN\" ] || exit 9\nd=\"$3/node_modules/" + claudePackage() + "\"\nmkdir -p \"$d\" && echo \"$8\" > \"$d/claude\"\n"
+	if err := os.WriteFile(filepath.Join(bin, "npm"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := bin + ":" + os.Getenv("PATH")
+	t.Setenv("PATH", path)
+	kit, err := EnsureKit(t.Context(), KitRequest{CacheDir: dir, Version: "1.2.3", Env: []string{"PATH=" + path, "MY_TOKEN=x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(kit.Dir, "bin", "claude"))
+	if err != nil || strings.TrimSpace(string(data)) != claudePackage()+"@1.2.3" {
+		t.Errorf("%q %v", data, err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, ".kit-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left over: %v %v", left, err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "npm"), []byte("#!/bin/sh\necho no such version >&2; exit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err = EnsureKit(t.Context(), KitRequest{CacheDir: dir, Version: "9.9.9", Env: []string{"PATH=" + path}})
+	if err == nil || assay.IsUser(err) || !strings.Contains(err.Error(), "no such version") {
+		t.Error(err)
+	}
+}
