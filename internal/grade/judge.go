@@ -141,7 +141,9 @@ func (s Step) files(reports tree.Tree) (files map[string][]byte, why string) {
 		if e.Mode == tree.Link {
 			return nil, fmt.Sprintf("the report %s is a link, which is never followed", p)
 		}
-		files[rest] = e.Data
+		if len(e.Data) > 0 { // one that was opened and never written is none
+			files[rest] = e.Data
+		}
 	}
 	return files, ""
 }

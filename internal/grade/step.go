@@ -32,7 +32,7 @@ type Step struct {
 // Steps are the checks of a task that need a command, in its order. The
 // checks of the kinds of IsStatic are not among them.
 func Steps(task assay.Task) []Step {
-	var out []Step
+	out := make([]Step, 0, len(task.Checks))
 	for _, c := range task.Checks {
 		if IsStatic(c.Kind) {
 			continue

@@ -174,7 +174,7 @@ func describeMisses(r assay.CheckResult, log testlog.Log) string {
 	if len(r.Misses) == 0 {
 		return ""
 	}
-	var items []string
+	items := make([]string, 0, len(r.Misses))
 	for _, t := range r.Misses {
 		item := t.ID + " " + string(t.Status)
 		if first, _, _ := strings.Cut(t.Message, "\n"); first != "" {
