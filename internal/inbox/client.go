@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"reflect"
 	"sort"
 	"sync"
 	"time"
@@ -237,7 +238,7 @@ func (c *capped) Read(p []byte) (int, error) {
 }
 
 // Command is a program to run in the box. A nil Stdin is empty input, a nil
-// writer discards.
+// writer discards; the two writers may be one and are never written at once.
 type Command struct {
 	Argv   []string
 	Dir    string
@@ -279,8 +280,9 @@ func (c *Client) Run(ctx context.Context, cmd Command) (Exit, error) {
 	// The reader is the caller's and may block; it isn't waited for.
 	go feed(st, cmd.Stdin)
 	var wg sync.WaitGroup
-	wg.Go(func() { drain(cmd.Stderr, pipe) })
-	drain(cmd.Stdout, st)
+	stdout, stderr := plainWriters(cmd.Stdout, cmd.Stderr)
+	wg.Go(func() { drain(stderr, pipe) })
+	drain(stdout, st)
 	wg.Wait()
 	rep, err := result(hard, st)
 	if err != nil {
@@ -314,10 +316,35 @@ func feed(st *stream, r io.Reader) {
 // drain reads to the end whatever becomes of the writer, so that a failing
 // writer doesn't block the command.
 func drain(w io.Writer, from io.Reader) {
-	if w == nil {
-		w = io.Discard
-	}
 	if _, err := io.Copy(w, from); err != nil {
 		_, _ = io.Copy(io.Discard, from)
 	}
+}
+
+// plainWriters are a command's two writers: nil discards, and one that is
+// both is written by one at a time.
+func plainWriters(stdout, stderr io.Writer) (io.Writer, io.Writer) {
+	if stdout == nil {
+		stdout = io.Discard
+	}
+	if stderr == nil {
+		stderr = io.Discard
+	}
+	one := &lockedWriter{w: stdout}
+	if reflect.ValueOf(stdout).Comparable() && reflect.ValueOf(stderr).Comparable() && stdout == stderr {
+		return one, one
+	}
+	return one, &lockedWriter{w: stderr}
+}
+
+// lockedWriter hides every method of a writer but Write.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
 }
