@@ -299,8 +299,8 @@ class Threads(unittest.TestCase):
                 if not frame.f_code.co_filename.startswith(package):
                     return None
                 frame.f_trace_opcodes = True
-                if rng.random() < 0.05:
-                    time.sleep(0)
+                if rng.random() < (0.3 if event == "line" else 0.02):
+                    time.sleep(0.000001)  # 0 would not always give way
                 return tracer
 
             try:
