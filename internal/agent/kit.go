@@ -110,7 +110,7 @@ func settle(pkg, tmp, dir string) error {
 	if err := os.Rename(filepath.Join(pkg, "claude"), program); err != nil {
 		return err
 	}
-	if err := os.Chmod(program, 0o755); err != nil { //nolint:gosec // a program that the box's user runs
+	if err := os.Chmod(program, 0o755); err != nil {
 		return err
 	}
 	err := os.Rename(filepath.Join(pkg, "LICENSE.md"), filepath.Join(kit, "LICENSE.md"))
@@ -137,7 +137,7 @@ func npmInstall(ctx context.Context, r KitRequest, prefix, spec string) error {
 	ctx, cancel := context.WithTimeout(ctx, npmTime)
 	defer cancel()
 	var tail tailWriter
-	cmd := exec.CommandContext(ctx, npm, "install", "--prefix", prefix, "--ignore-scripts", "--no-audit", "--no-fund", "--no-save", spec) //nolint:gosec // spec is a fixed name with a checked version
+	cmd := exec.CommandContext(ctx, npm, "install", "--prefix", prefix, "--ignore-scripts", "--no-audit", "--no-fund", "--no-save", spec)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = prefix, withoutSecrets(r.Env), 5*time.Second
 	cmd.Stdout, cmd.Stderr = &tail, &tail
 	if r.Log != nil {

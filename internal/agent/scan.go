@@ -51,29 +51,25 @@ func eachField(b []byte, f func(key, val []byte) bool) bool {
 	return i < len(b) && b[i] == '}'
 }
 
-// eachItem calls f with every raw item of a list.
-func eachItem(b []byte, f func(val []byte)) bool {
+// eachItem calls f with every raw item of a list, up to where it can be read.
+func eachItem(b []byte, f func(val []byte)) {
 	i := space(b, 0)
 	if i >= len(b) || b[i] != '[' {
-		return false
+		return
 	}
 	i = space(b, i+1)
-	if i < len(b) && b[i] == ']' {
-		return true
-	}
-	for i < len(b) {
+	for i < len(b) && b[i] != ']' {
 		end := skipValue(b, i)
 		if end < 0 {
-			return false
+			return
 		}
 		f(b[i:end])
 		i = space(b, end)
 		if i >= len(b) || b[i] != ',' {
-			break
+			return
 		}
 		i = space(b, i+1)
 	}
-	return i < len(b) && b[i] == ']'
 }
 
 func space(b []byte, i int) int {

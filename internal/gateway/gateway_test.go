@@ -280,13 +280,13 @@ func TestStreamPassesPieceByPiece(t *testing.T) {
 	got := make(chan struct{})
 	url := upstreamFunc(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-		fmt.Fprint(w, "event: ping\ndata: {\"type\":\"ping\"}\n\n")
+		_, _ = fmt.Fprint(w, "event: ping\ndata: {\"type\":\"ping\"}\n\n")
 		_ = http.NewResponseController(w).Flush()
 		select {
 		case <-got: // only when the client has the first piece
 		case <-r.Context().Done():
 		}
-		fmt.Fprint(w, "data: {\"type\":\"message_stop\"}\n\n")
+		_, _ = fmt.Fprint(w, "data: {\"type\":\"message_stop\"}\n\n")
 	})
 	b := open(t, url, nil)
 	resp, err := http.DefaultClient.Do(request(t.Context(), b.url, b.Token(), true))
@@ -391,7 +391,7 @@ func TestBrokenStreams(t *testing.T) {
 func TestIdleStream(t *testing.T) {
 	url := upstreamFunc(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprint(w, "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":7}}}\n\n")
+		_, _ = fmt.Fprint(w, "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":7}}}\n\n")
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	})
@@ -405,7 +405,7 @@ func TestIdleStream(t *testing.T) {
 func TestCutOffBodyIsNoAnswer(t *testing.T) {
 	url := upstreamFunc(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "1000")
-		fmt.Fprint(w, `{"type":"message"`)
+		_, _ = fmt.Fprint(w, `{"type":"message"`)
 	})
 	b := open(t, url, nil)
 	code, got := b.ask(t, false)
@@ -418,7 +418,7 @@ func TestErrorThatRepeatsTheKey(t *testing.T) {
 	url := upstreamFunc(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Echo", r.Header.Get("X-Api-Key"))
 		w.WriteHeader(http.StatusUnauthorized)
-		fmt.Fprintf(w, "invalid x-api-key %s", r.Header.Get("X-Api-Key"))
+		_, _ = fmt.Fprintf(w, "invalid x-api-key %s", r.Header.Get("X-Api-Key"))
 	})
 	b := open(t, url, nil)
 	code, got := b.ask(t, false) // do checks for the key
@@ -446,7 +446,7 @@ func TestCompressedAnswer(t *testing.T) {
 		}
 		w.Header().Set("Content-Encoding", "gzip")
 		z := gzip.NewWriter(w)
-		fmt.Fprint(z, `{"type":"message","model":"claude-haiku-4-5","usage":{"input_tokens":5,"output_tokens":2}}`)
+		_, _ = fmt.Fprint(z, `{"type":"message","model":"claude-haiku-4-5","usage":{"input_tokens":5,"output_tokens":2}}`)
 		_ = z.Close()
 	})
 	b := open(t, url+"/some/prefix/", nil)
@@ -459,7 +459,7 @@ func TestCompressedAnswer(t *testing.T) {
 }
 
 func TestAnswerWithoutAReply(t *testing.T) {
-	url := upstreamFunc(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>sign in</html>") })
+	url := upstreamFunc(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>sign in</html>") })
 	b := open(t, url, nil)
 	b.ask(t, false)
 	if c := b.Calls(); c.Replies != 0 || c.Errors[0].Kind != "no_reply" || c.Last != 200 {

@@ -58,9 +58,10 @@ type reading struct {
 
 // Providers lists the model APIs that the gateway speaks.
 func Providers() []string {
-	var out []string
-	for _, p := range providers() {
-		out = append(out, p.name())
+	all := providers()
+	out := make([]string, len(all))
+	for i, p := range all {
+		out[i] = p.name()
 	}
 	return out
 }

@@ -41,9 +41,9 @@ var _ run.Session = (*session)(nil)
 
 // call is one request under way.
 type call struct {
-	ctx    context.Context //nolint:containedctx // lives exactly as long as the request
+	ctx    context.Context // lives exactly as long as the request
 	cancel context.CancelCauseFunc
-	client context.Context //nolint:containedctx // the request's own
+	client context.Context // the request's own
 	start  time.Time
 	kind   route
 	booked bool

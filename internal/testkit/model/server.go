@@ -57,7 +57,7 @@ func New(t Cleaner, script Script) *Server {
 
 // Serve starts a server on a listener of the caller's, which it closes.
 func Serve(l net.Listener, script Script) *Server {
-	ctx, stop := context.WithCancel(context.Background()) //nolint:forbidigo // the server's own life; Close ends it
+	ctx, stop := context.WithCancel(context.Background()) // the server's own life; Close ends it
 	s := &Server{URL: "http://" + l.Addr().String(), script: script, stop: stop, done: make(chan struct{})}
 	s.http = &http.Server{
 		Handler:           s,
