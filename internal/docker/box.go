@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"time"
 
 	"github.com/docker/docker/api/types"
 
@@ -87,7 +86,6 @@ func (b *box) Run(ctx context.Context, cmd run.Command) (run.Exit, error) {
 	if len(cmd.Argv) == 0 {
 		return run.Exit{}, permanent("running a command in the box", errors.New("there is no command"))
 	}
-	start := time.Now()
 	dir := cmd.Dir
 	if dir == "" {
 		dir = run.WorkDir
@@ -95,11 +93,7 @@ func (b *box) Run(ctx context.Context, cmd run.Command) (run.Exit, error) {
 	x, err := b.in.Run(ctx, inbox.Command{
 		Argv: cmd.Argv, Dir: dir, Env: cmd.Env, Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr,
 	})
-	switch {
-	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
-		// Cancelled before it began: nothing ran, as if killed at once.
-		return run.Exit{Code: 137, Killed: true, Wall: time.Since(start)}, nil
-	case err != nil:
+	if err != nil {
 		return run.Exit{}, b.fail(context.WithoutCancel(ctx), "running "+cmd.Argv[0]+" in the box", err)
 	}
 	return run.Exit{

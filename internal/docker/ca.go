@@ -60,11 +60,15 @@ func trustArgs(bundle string) []string {
 	return lines
 }
 
+func (s *Sandbox) caTag(img run.Image) string {
+	sum := sha256.Sum256(append([]byte(img.Digest+"\n"), s.opts.CA...))
+	return "assay-ca:" + hex.EncodeToString(sum[:16])
+}
+
 // trustingBase is img with our authorities added to its own, and the path of
 // its bundle ("" when it has none). No program of the image runs for it.
 func (s *Sandbox) trustingBase(ctx context.Context, img run.Image) (tag, bundle string, err error) {
-	sum := sha256.Sum256(append([]byte(img.Digest+"\n"), s.opts.CA...))
-	tag = "assay-ca:" + hex.EncodeToString(sum[:16])
+	tag = s.caTag(img)
 	free, err := s.locks.lock(ctx, tag)
 	if err != nil {
 		return "", "", err

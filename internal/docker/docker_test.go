@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/api/types/volume"
 
 	"github.com/assaybot/assay/internal/assay"
@@ -285,8 +287,16 @@ COPY word /word
 		t.Fatalf("images %v", images)
 	}
 	t.Cleanup(func() {
-		tag := s.envTag("", files)
-		_ = exec.Command("docker", "rmi", tag).Run()
+		ctx := context.WithoutCancel(t.Context())
+		base, err := s.lookUp(ctx, testImage)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, tag := range []string{s.envTag("", files), s.caTag(base)} {
+			if _, err := s.c.ImageRemove(ctx, tag, image.RemoveOptions{PruneChildren: true}); err != nil {
+				t.Error(err)
+			}
+		}
 	})
 	if n := strings.Count(log.String(), "COPY word"); n != 1 {
 		t.Errorf("built %d times:\n%s", n, log.String())
@@ -438,4 +448,49 @@ E`)
 	if out != `{(b'700000 ', 1048583)}` {
 		t.Errorf("got %.300q, %+v", out, x)
 	}
+}
+
+// TestKilledOwnerLeavesLittle kills a process that has a box open: the box
+// goes by itself, and Reap takes the rest.
+func TestKilledOwnerLeavesLittle(t *testing.T) {
+	s, _ := sandbox(t, Options{})
+	cmd := exec.Command(os.Args[0], "-test.run=^TestOpenAndWait$")
+	cmd.Env = append(os.Environ(), "ASSAY_TEST_WAIT="+s.opts.Run)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	id, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	gone, errs := s.c.ContainerWait(t.Context(), strings.TrimSpace(id), container.WaitConditionRemoved)
+	select {
+	case <-gone:
+	case err := <-errs:
+		if !isGone(err) {
+			t.Error(err)
+		}
+	}
+	names, err := s.Reap(t.Context())
+	if err != nil || len(names) != 1 || !strings.HasPrefix(names[0], "volume assay-program") {
+		t.Errorf("removed %v, %v", names, err)
+	}
+}
+
+// TestOpenAndWait is the process that is killed.
+func TestOpenAndWait(t *testing.T) {
+	id := os.Getenv("ASSAY_TEST_WAIT")
+	if id == "" {
+		t.Skip("a part of another test")
+	}
+	s, img := sandbox(t, Options{Run: id})
+	b := open(t, s, run.BoxSpec{Run: id, Image: img})
+	fmt.Println(b.id)
+	_, _ = b.Run(t.Context(), run.Command{Argv: []string{"sleep", "1000"}})
 }

@@ -260,6 +260,9 @@ func (cmd Command) wire(stderr uint32) *command {
 // Run runs a command to its end and returns when all its output was written.
 // A cancelled ctx kills everything in the box and is no error.
 func (c *Client) Run(ctx context.Context, cmd Command) (Exit, error) {
+	if ctx.Err() != nil {
+		return Exit{Code: 137, Signal: 9, Killed: true}, nil
+	}
 	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	pipe, donePipe, err := c.ask(hard, request{Op: opPipe})
