@@ -61,7 +61,7 @@ func (m machine) sandbox(ctx context.Context, name, runID string) (flow.Sandbox,
 		if ctx.Err() != nil {
 			return s, err
 		}
-		return m.local("local sandbox, as no Docker engine answers: no isolation, for trusted agents only"), nil
+		return m.local(fmt.Sprintf("local sandbox, no isolation, for trusted agents only; docker can't be used: %v", err)), nil
 	}
 	return flow.Sandbox{}, assay.Userf("there is no sandbox %q (there are auto, docker, local)", name)
 }

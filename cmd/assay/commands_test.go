@@ -1,0 +1,49 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// exitWith runs a program that must end with a given status: exit 2 assay ...
+func exitWith(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exit STATUS program [args...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	var exit *exec.ExitError
+	switch err := ts.Exec(args[1], args[2:]...); {
+	case err == nil && want == 0:
+	case err == nil:
+		ts.Fatalf("it ended well, and should have with status %d", want)
+	case !errors.As(err, &exit):
+		ts.Fatalf("%v", err)
+	case exit.ExitCode() != want:
+		ts.Fatalf("status %d, want %d", exit.ExitCode(), want)
+	}
+}
+
+// makeOddFiles puts into a folder what a text can't hold: CRLF, every byte,
+// no final newline, a link, names beyond ASCII.
+func makeOddFiles(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: odd DIR")
+	}
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	for name, data := range map[string]string{
+		"crlf.txt": "one\r\ntwo\r\n", "all.bin": string(all), "open.txt": "no end", "empty": "",
+		"naïve name.txt": "ä\n", "sub dir/x": "\n",
+	} {
+		ts.Check(writeFile(filepath.Join(ts.MkAbs(args[0]), name), []byte(data)))
+	}
+	ts.Check(os.Symlink("crlf.txt", filepath.Join(ts.MkAbs(args[0]), "link")))
+}
