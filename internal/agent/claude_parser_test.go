@@ -52,6 +52,7 @@ func capture(t testing.TB, name string) []byte {
 func TestClaudeStreams(t *testing.T) {
 	one := assay.Tokens{Input: 100, CacheRead: 30, CacheWrite: 20, Output: 50}
 	two := one.Add(one)
+	four := two.Add(two) // result.usage would miss the subagent's two
 	started := assay.Tokens{}
 	tests := []struct {
 		name            string
@@ -67,6 +68,7 @@ func TestClaudeStreams(t *testing.T) {
 		{"claude-ok", "success", 1, 1, one, 0.001134, "", true, 0, 2, "Working.", ""},
 		{"claude-tool", "success", 2, 3, two, 0.002268, "", true, 2, 3, "Working.", ""},
 		{"p-claude-bg", "success", 2, 2, two, 0.002268, "", true, 1, 3, "Working.", ""},
+		{"claude-subagent", "success", 3, 2, four, 0.004536, "", true, 1, 5, "Done.", ""},
 		{"x-maxturns", "max_turns", 1, 2, one, 0.001134, "", true, 2, 2, "Working.", "Reached maximum number of turns (1)"},
 		{"x-budget", "max_cost", 1, 1, one, 0.001134, "", true, 2, 2, "Working.", "Reached maximum budget ($0.0005)"},
 		{"claude-400", "error", 0, 1, started, 0, "400 unknown x1", true, 0, 2, "", "API Error: 400 mock invalid_request_error"},

@@ -186,3 +186,36 @@ func TestRealClaudeMeetsLimits(t *testing.T) {
 		t.Errorf("%+v\n%s", refusal.facts, refusal.out)
 	}
 }
+
+func TestRealClaudeStartsASubagent(t *testing.T) {
+	realClaude(t)
+	up := model.New(t, func(req model.Request, n int) model.Reply {
+		switch {
+		case strings.Contains(req.First, "look around"):
+			return model.Replies(model.Bash("echo from below"), model.Text("It is below."))(req, n)
+		case n == 0:
+			return model.Tool("Task", map[string]any{"description": "look", "prompt": "look around", "subagent_type": "general-purpose", "run_in_background": false})
+		}
+		return model.Text("Done.")
+	})
+	got := runReal(t, up, nil)
+	f := got.facts
+	// Of a subagent's last reply only the text comes, within the result of
+	// the call that began it: the stream shows three of four replies.
+	if f.Ending != "success" || f.Turns != 3 || got.calls.Replies != 4 || f.ToolCalls["agent"] != 1 || f.Commands != 1 || f.Final != "Done." {
+		t.Errorf("%+v\n%s", f, got.out)
+	}
+	if served := up.Served(); f.Tokens != served.Tokens {
+		t.Errorf("the subagent's tokens are missing: %+v of %+v", f.Tokens, served.Tokens)
+	}
+	below := 0
+	for _, s := range got.steps {
+		if s.Extra != nil {
+			below++
+		}
+	}
+	if below < 2 {
+		t.Errorf("%d steps of the subagent: %+v", below, got.steps)
+	}
+	validTrajectory(t, got)
+}
