@@ -57,9 +57,8 @@ func (s *Sandbox) build(ctx context.Context, env assay.Environment, files tree.T
 }
 
 func (s *Sandbox) envTag(platform string, files tree.Tree) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%s\n%x\n", files.Digest(), platform, sha256.Sum256(s.opts.CA))
-	return "assay-env:" + hex.EncodeToString(h.Sum(nil))[:32]
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%x\n", files.Digest(), platform, sha256.Sum256(s.opts.CA)))
+	return "assay-env:" + hex.EncodeToString(sum[:16])
 }
 
 func (s *Sandbox) buildImage(ctx context.Context, tag, platform string, files tree.Tree, log io.Writer) ([]string, error) {
@@ -76,7 +75,7 @@ func (s *Sandbox) buildImage(ctx context.Context, tag, platform string, files tr
 		args[name] = &value
 	}
 	res, err := s.c.ImageBuild(ctx, r, build.ImageBuildOptions{
-		Tags: []string{tag}, Dockerfile: dockerfile, Labels: s.labels("", roleEnv),
+		Tags: []string{tag}, Dockerfile: dockerfile, Labels: imageLabels(roleEnv),
 		Remove: true, ForceRemove: true, Platform: platform, BuildArgs: args,
 		NetworkMode: s.opts.BuildNetwork, Version: build.BuilderV1,
 	})

@@ -95,7 +95,7 @@ func (s *Sandbox) trustingBase(ctx context.Context, img run.Image) (tag, bundle 
 	if _, err := s.lookUp(ctx, tag); err == nil {
 		return tag, bundle, nil
 	}
-	config := &container.Config{Labels: s.labels("", roleCA)}
+	config := &container.Config{Labels: imageLabels(roleCA)}
 	if c := base.Config; c != nil {
 		config.User, config.Env, config.Entrypoint, config.Cmd = c.User, c.Env, c.Entrypoint, c.Cmd
 		config.WorkingDir, config.Volumes, config.Shell = c.WorkingDir, c.Volumes, c.Shell

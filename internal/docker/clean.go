@@ -41,7 +41,6 @@ func (s *Sandbox) left(l map[string]string) bool {
 func (s *Sandbox) clean(ctx context.Context, want func(map[string]string) bool, all bool) ([]string, error) {
 	ours := filters.NewArgs(filters.Arg("label", labelOwner))
 	var removed []string
-	var errs []error
 	steps := []func(context.Context, filters.Args, func(map[string]string) bool) ([]string, error){
 		s.cleanContainers,
 		func(ctx context.Context, f filters.Args, want func(map[string]string) bool) ([]string, error) {
@@ -52,6 +51,7 @@ func (s *Sandbox) clean(ctx context.Context, want func(map[string]string) bool, 
 	if all {
 		steps = append(steps, s.cleanImages)
 	}
+	errs := make([]error, 0, len(steps))
 	for _, step := range steps {
 		names, err := step(ctx, ours, want)
 		removed = append(removed, names...)
@@ -65,7 +65,7 @@ func (s *Sandbox) cleanContainers(ctx context.Context, f filters.Args, want func
 	if err != nil {
 		return nil, err
 	}
-	var removed []string
+	removed := make([]string, 0, len(list))
 	for _, c := range list {
 		// A living process may be filling a kit with it.
 		if !want(c.Labels) || !s.left(c.Labels) {
@@ -110,7 +110,7 @@ func (s *Sandbox) cleanNetworks(ctx context.Context, f filters.Args, want func(m
 	if err != nil {
 		return nil, err
 	}
-	var removed []string
+	removed := make([]string, 0, len(list))
 	for _, n := range list {
 		if !want(n.Labels) {
 			continue
@@ -123,15 +123,15 @@ func (s *Sandbox) cleanNetworks(ctx context.Context, f filters.Args, want func(m
 	return removed, nil
 }
 
-func (s *Sandbox) cleanImages(ctx context.Context, f filters.Args, want func(map[string]string) bool) ([]string, error) {
-	list, err := s.c.ImageList(ctx, image.ListOptions{Filters: f})
+func (s *Sandbox) cleanImages(ctx context.Context, _ filters.Args, want func(map[string]string) bool) ([]string, error) {
+	list, err := s.c.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("label", labelRole))})
 	if err != nil {
 		return nil, err
 	}
-	var removed []string
+	removed := make([]string, 0, len(list))
 	for _, img := range list {
-		// An image that a person built on ours inherits its labels, but
-		// not our names.
+		// An image that a person built on ours inherits the label, but not
+		// our names.
 		tag := ourTag(img.RepoTags)
 		if tag == "" || !want(img.Labels) {
 			continue

@@ -435,7 +435,7 @@ func TestManyModelCalls(t *testing.T) {
 	big := strings.Repeat("x", 1<<20)
 	model := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n, _ := io.Copy(io.Discard, r.Body)
-		fmt.Fprintf(w, "%d %s", n, big)
+		_, _ = fmt.Fprintf(w, "%d %s", n, big)
 	})
 	b := open(t, s, run.BoxSpec{Image: img, Model: model})
 	out, x := sh(t, b, `python3 - <<'E'

@@ -41,25 +41,19 @@ func (s *Sandbox) kit(ctx context.Context, k run.Kit, img run.Image) (string, er
 		return "", err
 	}
 	defer free()
-	s.mu.Lock()
-	known := s.kits[name]
-	s.mu.Unlock()
-	if known {
-		return name, nil
-	}
+	// Looked at every time: somebody may have removed it meanwhile, and the
+	// engine would silently mount an empty one.
 	if err := s.makeKit(ctx, k, name, img); err != nil {
 		return "", infra("installing the kit "+k.Name, err)
 	}
-	s.mu.Lock()
-	s.kits[name] = true
-	s.mu.Unlock()
 	return name, nil
 }
 
 // kitVolume names a kit's volume by what it is made of.
 func kitVolume(k run.Kit) (string, error) {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q\n", k.Name, k.Install)
+	// A hash takes everything.
+	_, _ = fmt.Fprintf(h, "%q %q\n", k.Name, k.Install)
 	if k.Dir != "" {
 		err := filepath.WalkDir(k.Dir, func(p string, d fs.DirEntry, err error) error {
 			if err != nil {
@@ -69,7 +63,7 @@ func kitVolume(k run.Kit) (string, error) {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(h, "%q %d %d %s\n", p, info.Size(), info.ModTime().UnixNano(), info.Mode())
+			_, _ = fmt.Fprintf(h, "%q %d %d %s\n", p, info.Size(), info.ModTime().UnixNano(), info.Mode())
 			return nil
 		})
 		if err != nil {

@@ -3,6 +3,7 @@ package docker
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -10,8 +11,8 @@ import (
 	"syscall"
 )
 
-// Labels of everything that we make. An object without labelOwner isn't
-// ours.
+// Labels of everything that we make. A container, volume or network without
+// labelOwner isn't ours.
 const (
 	labelRun   = "io.assay.run"
 	labelRole  = "io.assay.role"
@@ -52,7 +53,7 @@ func (o owner) dead(me owner) bool {
 		return false
 	}
 	p, err := os.FindProcess(o.Pid)
-	if err != nil || p.Signal(syscall.Signal(0)) == os.ErrProcessDone {
+	if err != nil || errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
 		return true
 	}
 	return startOf(o.Pid) != o.Start
@@ -80,6 +81,10 @@ func (s *Sandbox) labels(runID, role string) map[string]string {
 	}
 	return map[string]string{labelRun: runID, labelRole: role, labelOwner: s.owner.String()}
 }
+
+// imageLabels are an image's. They name no owner: containers inherit them,
+// also those that a person starts.
+func imageLabels(role string) map[string]string { return map[string]string{labelRole: role} }
 
 // unique is a name that no object has.
 func unique(parts ...string) string {

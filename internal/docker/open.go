@@ -20,7 +20,7 @@ const startTime = 2 * time.Minute
 
 // Open makes a box and starts it.
 func (s *Sandbox) Open(ctx context.Context, spec run.BoxSpec) (run.Box, error) {
-	var kits []mount.Mount
+	kits := make([]mount.Mount, 0, len(spec.Kits))
 	for _, k := range spec.Kits {
 		name, err := s.kit(ctx, k, spec.Image)
 		if err != nil {

@@ -58,7 +58,6 @@ type Sandbox struct {
 
 	mu      sync.Mutex
 	program string // the volume with our program
-	kits    map[string]bool
 	boxes   map[*box]bool
 }
 
@@ -91,7 +90,7 @@ func New(ctx context.Context, opts Options) (*Sandbox, error) {
 	}
 	return &Sandbox{
 		c: c, opts: opts, owner: me, cpus: info.NCPU, arch: goArch(info.Architecture),
-		kits: map[string]bool{}, boxes: map[*box]bool{},
+		boxes: map[*box]bool{},
 	}, nil
 }
 

@@ -324,7 +324,7 @@ func TestGetTooLarge(t *testing.T) {
 func TestModel(t *testing.T) {
 	model := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n, _ := io.Copy(io.Discard, r.Body)
-		fmt.Fprintf(w, "%s %d %s", r.URL.Path, n, strings.Repeat("x", 1<<20))
+		_, _ = fmt.Fprintf(w, "%s %d %s", r.URL.Path, n, strings.Repeat("x", 1<<20))
 	})
 	c, _ := pair(t, model)
 	addr := freeAddr(t)
