@@ -78,11 +78,12 @@ func wire() (*flow.Flow, error) {
 		return nil, err
 	}
 	agents := agentOptions()
-	m := machine{}
+	m, open := machine{}, repos()
 	return &flow.Flow{
 		Version: version(), Owner: owner(), Now: time.Now,
 		Agents: agent.All(agents), UsesModels: agent.UsesModels, Gateway: gw, Patches: patches{},
 		Sandbox: m.sandbox, Kits: kits(agents), Tasks: tasks.FS(), Variants: variants.FS(),
+		Repos: open, Commits: flow.NewCommits(open),
 		CleanUp: m.clean, Check: m.doctor, Free: disk.Free,
 	}, nil
 }

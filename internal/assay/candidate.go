@@ -32,6 +32,8 @@ const (
 	ReasonTooLarge    Reason = "too_large"
 	ReasonEmpty       Reason = "empty_change"
 	ReasonOpenIssue   Reason = "open_issue"
+	// ReasonNotPull: the commit came to the main line without a pull request.
+	ReasonNotPull Reason = "not_a_pull_request"
 )
 
 // Reasons of building and validation.

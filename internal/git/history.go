@@ -33,22 +33,40 @@ func (r *Repo) Changes(ctx context.Context, q mine.Query, yield func(mine.Change
 	if err != nil {
 		return err
 	}
+	log := func(since string) error { return r.changes(ctx, q, logArgs(q, since, branch), yield) }
+	err = log("--since-as-filter=")
+	if err != nil && strings.Contains(err.Error(), "since-as-filter") {
+		// Before 2.37, git ends its walk at the first older commit.
+		return log("--since=")
+	}
+	return err
+}
+
+// logArgs asks for the whole line and lets git filter by date, since a commit
+// of an old date may lie on top of newer ones.
+func logArgs(q mine.Query, since, branch string) []string {
 	args := []string{"log", "-z", "--reverse", "--first-parent", "--diff-merges=first-parent",
 		"--raw", "--numstat", "--no-abbrev", "-M", "--no-ext-diff", "--no-textconv", "--no-color",
 		"--format=" + headerFormat}
 	if !q.Since.IsZero() {
-		args = append(args, "--since="+strconv.FormatInt(q.Since.Unix(), 10))
+		args = append(args, since+strconv.FormatInt(q.Since.Unix(), 10))
 	}
 	if !q.Until.IsZero() {
 		args = append(args, "--until="+strconv.FormatInt(q.Until.Unix(), 10))
 	}
-	return r.stream(ctx, append(args, "--end-of-options", branch, "--"), func(record []byte) error {
+	args = append(args, "--end-of-options", branch)
+	if q.After != "" {
+		args = append(args, "^"+q.After)
+	}
+	return append(args, "--")
+}
+
+func (r *Repo) changes(ctx context.Context, q mine.Query, args []string, yield func(mine.Change) error) error {
+	return r.stream(ctx, args, func(record []byte) error {
 		c, err := parseRecord(record)
 		if err != nil {
 			return err
 		}
-		// --since is a commit limit of git's own walk; dates out of order
-		// may let one through.
 		if !q.Since.IsZero() && c.Committed.Before(q.Since) {
 			return nil
 		}

@@ -125,6 +125,29 @@ func readBlobs(r *bufio.Reader, files []listed) (tree.Tree, error) {
 	return t, nil
 }
 
+// Read gives the contents of some paths at a commit; a path that the commit
+// lacks is left out.
+func (r *Repo) Read(ctx context.Context, commit string, paths []string) (map[string][]byte, error) {
+	args := []string{"--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", commit, "--"}
+	out, err := r.git(ctx, append(args, paths...)...)
+	if err != nil {
+		return nil, fmt.Errorf("listing %s: %w", commit, err)
+	}
+	entries, _, err := parseListing(out)
+	if err != nil {
+		return nil, fmt.Errorf("listing %s: %w", commit, err)
+	}
+	t, err := r.blobs(ctx, entries)
+	if err != nil {
+		return nil, fmt.Errorf("reading files of %s: %w", commit, err)
+	}
+	files := make(map[string][]byte, len(t))
+	for p, e := range t {
+		files[p] = e.Data
+	}
+	return files, nil
+}
+
 // Parent is the first parent of a commit.
 func (r *Repo) Parent(ctx context.Context, commit string) (string, error) {
 	return r.Resolve(ctx, commit+"^1")

@@ -7,8 +7,6 @@ package mine
 import (
 	"context"
 	"time"
-
-	"github.com/assaybot/assay/internal/assay"
 )
 
 // History is a repository's main line, newest last. Implementation: git.
@@ -20,13 +18,18 @@ type History interface {
 	// Patch is the change's binary-safe patch against its first parent, for
 	// the given paths only (all when empty).
 	Patch(ctx context.Context, c Change, paths []string) ([]byte, error)
+	// Read gives the contents of some paths at a commit; a path that the
+	// commit lacks is left out.
+	Read(ctx context.Context, commit string, paths []string) (map[string][]byte, error)
 }
 
-// Query selects a part of a history. An empty Branch is the default branch.
+// Query selects a part of a history. An empty Branch is the default branch;
+// what After, a commit, already held is left out.
 type Query struct {
 	Branch string
 	Since  time.Time
 	Until  time.Time
+	After  string
 }
 
 // Change is one commit of the first-parent line with what it changed against
@@ -150,13 +153,8 @@ type Options struct {
 	Until  time.Time
 	Branch string
 	Base   string // "parent" or "cutoff"
+	Cutoff string // the commit to start from under the rule "cutoff"
+	After  string // a commit that an earlier run had seen, "" for none
 	URL    string // of the repository, for links; "" when unknown
 	Now    time.Time
-}
-
-// Yield counts what became of changes, by status and reason.
-type Yield struct {
-	Changes int                  `json:"changes"`
-	Mined   int                  `json:"mined"`
-	Reasons map[assay.Reason]int `json:"reasons,omitempty"`
 }
