@@ -33,7 +33,16 @@ func (r *Repo) Changes(ctx context.Context, q mine.Query, yield func(mine.Change
 	if err != nil {
 		return err
 	}
-	log := func(since string) error { return r.changes(ctx, q, logArgs(q, since, branch), yield) }
+	log := func(since string) error {
+		m := merges{repo: r, branch: branch}
+		return r.changes(ctx, q, logArgs(q, since, branch), func(c mine.Change) error {
+			var err error
+			if c.Inner, err = m.inner(ctx, c); err != nil {
+				return err
+			}
+			return yield(c)
+		})
+	}
 	err = log("--since-as-filter=")
 	if err != nil && strings.Contains(err.Error(), "since-as-filter") {
 		// Before 2.37, git ends its walk at the first older commit.
@@ -69,11 +78,6 @@ func (r *Repo) changes(ctx context.Context, q mine.Query, args []string, yield f
 		}
 		if !q.Since.IsZero() && c.Committed.Before(q.Since) {
 			return nil
-		}
-		if len(c.Parents) > 1 {
-			if c.Inner, err = r.inner(ctx, c); err != nil {
-				return err
-			}
 		}
 		return yield(c)
 	})
@@ -234,27 +238,6 @@ func numLine(w string, next []string, files []mine.FileStat, index map[string]in
 	files[i].Added, _ = strconv.Atoi(parts[0])
 	files[i].Removed, _ = strconv.Atoi(parts[1])
 	return used, nil
-}
-
-// innerMost bounds how many commits of a merge are read; a merge of more is a
-// merge of branches, which mining tells by their number.
-const innerMost = 300
-
-func (r *Repo) inner(ctx context.Context, c mine.Change) ([]mine.InnerCommit, error) {
-	args := []string{"log", "-z", "--no-color", "-n", strconv.Itoa(innerMost), "--format=" + headerFormat, c.Commit}
-	args = append(args, "^"+c.Parents[0], "--")
-	var out []mine.InnerCommit
-	err := r.stream(ctx, args, func(record []byte) error {
-		in, err := parseRecord(record)
-		if err != nil {
-			return err
-		}
-		if in.Commit != c.Commit {
-			out = append(out, mine.InnerCommit{Commit: in.Commit, Author: in.Author, Authored: in.Authored, Subject: in.Subject, Body: in.Body})
-		}
-		return nil
-	})
-	return out, err
 }
 
 // Patch is the binary-safe patch of a change against its first parent.

@@ -24,10 +24,11 @@ const (
 	mostLines = 6000 // changed lines of those
 )
 
-// DoubtSubmodule and DoubtInline are doubts that only the change itself shows.
+// Doubts that the change shows, or that the text is a list of its commits.
 const (
-	DoubtSubmodule = "changes_submodule"
-	DoubtInline    = "inline_tests"
+	DoubtSubmodule  = "changes_submodule"
+	DoubtInline     = "inline_tests"
+	DoubtCommitList = "commit_messages"
 )
 
 // Found is a candidate with all commits of the main line that it is made of.
@@ -162,6 +163,10 @@ func (m *miner) add(c Change, merge Merge, commits []string) error {
 		FirstWork: merge.FirstWork, Paths: paths(k.Files),
 	})
 	k.Doubts = append(k.Doubts, changeDoubts(c, k.Files)...)
+	if commitList(merge.Body) {
+		line, _, _ := strings.Cut(merge.Body, "\n")
+		k.Doubts = append(k.Doubts, assay.Confounder{Kind: DoubtCommitList, Evidence: shorten(line)})
+	}
 	if reason != "" {
 		k.Status, k.Reason, k.Detail, k.Doubts = assay.StatusRejected, reason, shorten(detail), nil
 	}
@@ -205,7 +210,7 @@ func (m *miner) unfit(c Change, merge Merge) (assay.Reason, string) {
 	}
 	same := merge.Same || merge.Owner != "" && strings.EqualFold(merge.Owner, owner(m.slug))
 	reason, detail := Noise(NoiseInput{
-		Title: title, Body: merge.Body, Author: merge.Author, Head: merge.Head, Base: merge.Base, SameRepo: same,
+		Title: title, Body: opening(merge.Body), Author: merge.Author, Head: merge.Head, Base: merge.Base, SameRepo: same,
 	})
 	if reason != "" {
 		return reason, detail
@@ -223,6 +228,20 @@ func (m *miner) unfit(c Change, merge Merge) (assay.Reason, string) {
 	}
 	return "", ""
 }
+
+// opening is the first paragraph of a pull request's text: there stands what
+// it reverts as a whole. A list of the commits that were squashed has none,
+// since one of them may have taken back another.
+func opening(body string) string {
+	if commitList(body) {
+		return ""
+	}
+	first, _, _ := strings.Cut(body, "\n\n")
+	return first
+}
+
+// commitList tells the body that GitHub proposes for a squash merge.
+func commitList(body string) bool { return strings.HasPrefix(body, "* ") }
 
 // unsplit tells changes whose files make no task. inline counts the Rust
 // source files whose tests changed.
@@ -263,6 +282,9 @@ func unsplit(files []assay.SplitFile, inline inlineCount) (assay.Reason, string)
 // links reads the title, the body and the messages of the inner commits.
 func (m *miner) links(c Change, merge Merge) []assay.Link {
 	in := LinkInput{Repo: m.slug, Title: merge.Title, Body: merge.Body, Branch: merge.Head}
+	if commitList(in.Body) {
+		in.Body, in.Commits = "", []string{in.Body}
+	}
 	for _, i := range c.Inner {
 		in.Commits = append(in.Commits, i.Subject+"\n\n"+i.Body)
 	}

@@ -24,7 +24,8 @@ type Merge struct {
 	Number int
 	// Title and Body are the pull request's, without what the host adds.
 	Title, Body string
-	// Author of the work, "Name <mail>", and the date of its first commit.
+	// Author of the work, "Name <mail>", and the date of its first commit, zero
+	// where a squash merge hides it.
 	Author    string
 	FirstWork time.Time
 	// Owner and Head name the branch that was merged, Base the one that it
@@ -55,6 +56,9 @@ func MergeOf(c Change) Merge {
 	}
 	if merged {
 		m.fromInner(c.Inner)
+	}
+	if m.Kind == MergeSquash && c.Committed.Sub(c.Authored).Abs() < time.Minute {
+		m.FirstWork = time.Time{} // the host dated the author by the merge
 	}
 	m.Body = ownText(m.Body)
 	return m

@@ -48,7 +48,8 @@ var (
 	revertTitle  = regexp.MustCompile(`(?i)^(?:revert(?:\([^)]*\))?!?: |(?:revert|reapply) ["“'` + "`" + `])|^(?:revert|reverts) (?:#\d+|[0-9a-f]{7,40})\b`)
 	revertBody   = regexp.MustCompile(`(?mi)^(?:this reverts commit [0-9a-f]{7,40}|reverts (?:[\w-]+/[\w.-]+)?#\d+)`)
 	releaseTitle = regexp.MustCompile(`(?i)^(?:(?:chore|build|ci)(?:\([^)]*\))?!?: *)?(?:(?:cut |prepare |preparing )?(?:the )?(?:for )?release(?: of)?:? (?:\S+ )?v?\d+(?:\.\d+)+\S*|` +
-		`(?:bump|set|update|increment) (?:the )?(?:package )?versions?(?: number)?(?: (?:to|from) .*)?|version (?:bump|packages)|(?:bump|release) (?:to )?v?\d+(?:\.\d+)+\S*|` +
+		`(?:cut|prepare|designate|tag|make)(?: the)? v?\d+(?:\.\d+)+\S* release|` +
+		`(?:bump|set|update|increment) (?:the )?(?:package |release )?versions?(?: number)?(?: (?:to|from) .*)?|version (?:bump|packages)|(?:bump|release) (?:to )?v?\d+(?:\.\d+)+\S*|` +
 		`v?\d+\.\d+(?:\.\d+)?(?:[-.]?(?:rc|alpha|beta)\S*)?|release(?: main| master)?)\W*$|^chore\(release\)`)
 	mergeTitle = regexp.MustCompile(`(?i)^(?:merge remote-tracking branch |merge (?:branch )?['"]?(?:upstream|origin)/|` +
 		`merge branch ['"]?` + longLivedName + `['"]?(?: of .*| into .*)?$|` +
