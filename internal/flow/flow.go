@@ -27,7 +27,7 @@ type Flow struct {
 	// UsesModels tells which agents are multiplied by models and efforts.
 	UsesModels func(name string) bool
 	Gateway    run.Gateway
-	Patches run.Patches
+	Patches    run.Patches
 	// Sandbox opens the sandbox called auto, docker or local for a run.
 	Sandbox func(ctx context.Context, name, runID string) (Sandbox, error)
 	// Kits readies the programs of agents before a run; it says on log what
@@ -40,6 +40,10 @@ type Flow struct {
 	Commits Commits
 	// Repos opens repositories for the mining road.
 	Repos Repositories
+
+	// Clock are environment variables that shift a box's clock; none where
+	// the program for it is missing.
+	Clock map[string]string
 
 	CleanUp func(ctx context.Context, all bool) ([]string, error)
 	Check   func(ctx context.Context) []Finding
