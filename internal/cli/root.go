@@ -111,7 +111,7 @@ Start with 'assay demo', then 'assay doctor' to see what this machine can do.`,
 	})
 	root.AddCommand(
 		newRun(f, runRun), newReport(f, reportRun), newGrade(f, gradeRun), newLint(f, lintRun),
-		newMine(f, mineRun), newYield(f, yieldRun),
+		newMine(f, mineRun), newBuild(f, buildRun), newValidate(f, validateRun), newYield(f, yieldRun),
 		newSchema(f), newDoctor(f, doctorRun), newClean(f, cleanRun), newDemo(f, demoRun),
 	)
 	for _, c := range root.Commands() {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/docker/docker/api/types/build"
+	"github.com/docker/docker/client"
 
 	"github.com/assaybot/assay/internal/assay"
 	"github.com/assaybot/assay/internal/run"
@@ -47,8 +48,11 @@ func (s *Sandbox) build(ctx context.Context, env assay.Environment, files tree.T
 		if ctx.Err() != nil {
 			return run.Image{}, fmt.Errorf("building an environment: %w", ctx.Err())
 		}
-		if len(last) > 0 {
+		// An engine that took the context and then failed a step of the
+		// Dockerfile will fail it again; one that didn't answer may not.
+		if len(last) > 0 && !client.IsErrConnectionFailed(err) {
 			err = fmt.Errorf("%w; its last lines:\n%s", err, strings.Join(last, "\n"))
+			return run.Image{}, permanent("building the environment "+tag, err)
 		}
 		return run.Image{}, infra("building the environment "+tag, err)
 	}
