@@ -47,3 +47,16 @@ func makeOddFiles(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Check(os.Symlink("crlf.txt", filepath.Join(ts.MkAbs(args[0]), "link")))
 }
+
+// globOne sets a variable to the one path that a pattern matches.
+func globOne(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: glob NAME PATTERN")
+	}
+	found, err := filepath.Glob(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("%s matches %d paths", args[1], len(found))
+	}
+	ts.Setenv(args[0], found[0])
+}

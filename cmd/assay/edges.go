@@ -180,12 +180,13 @@ func (machine) clean(ctx context.Context, all bool) ([]string, error) {
 		return removed, err
 	}
 	s, err := docker.New(ctx, docker.Options{Host: os.Getenv("DOCKER_HOST")})
-	if err != nil {
+	switch {
+	case assay.IsUser(err):
 		return removed, err
+	case err != nil:
+		return removed, nil // no engine answers, so it holds nothing to remove
 	}
-	if s.Ping(ctx) != nil {
-		return removed, nil
-	}
+	defer func() { _ = s.Close(context.WithoutCancel(ctx)) }()
 	more, err := s.Clean(ctx, all)
 	return append(removed, more...), err
 }

@@ -35,7 +35,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script", Setup: prepareScript, Condition: condition(t), RequireExplicitExec: false,
 		RequireUniqueNames: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exit": exitWith, "odd": makeOddFiles,
+			"exit": exitWith, "odd": makeOddFiles, "glob": globOne,
 		},
 	})
 }
@@ -48,6 +48,12 @@ func prepareScript(e *testscript.Env) error {
 		name, value, _ := strings.Cut(kv, "=")
 		e.Setenv(name, value)
 	}
+	self, err := exec.LookPath("assay")
+	if err != nil {
+		return err
+	}
+	e.Setenv("self", self)
+	e.Setenv("path", os.Getenv("PATH"))
 	return unpack(suiteFile, filepath.Join(e.WorkDir, "suite"))
 }
 
