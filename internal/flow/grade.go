@@ -37,6 +37,10 @@ func (f *Flow) Grade(ctx context.Context, g GradeRequest, log io.Writer) (sum Gr
 	if !isDir(g.Dir) {
 		return sum, assay.Userf("there is no results folder %s", g.Dir)
 	}
+	meta, err := runOf(g.Dir)
+	if err != nil {
+		return sum, err
+	}
 	l, err := ledger.Open(g.Dir, f.Owner)
 	if err != nil {
 		return sum, err
@@ -46,19 +50,26 @@ func (f *Flow) Grade(ctx context.Context, g GradeRequest, log io.Writer) (sum Gr
 			err = e
 		}
 	}()
-	meta, err := l.Run()
-	if errors.Is(err, fs.ErrNotExist) {
-		return sum, assay.Userf("%s holds no results of assay (it has no %s)", g.Dir, ledger.RunFile)
-	}
-	if err != nil {
-		return sum, err
-	}
 	ready, err := f.prepareGrade(ctx, g, meta.Request)
 	if err != nil {
 		return sum, err
 	}
 	defer func() { _ = ready.sandbox.Close(context.WithoutCancel(ctx)) }()
 	return f.gradeAll(ctx, l, ready, log)
+}
+
+// runOf reads what a results folder says of its run, and writes nothing into
+// a folder that is none.
+func runOf(dir string) (ledger.Run, error) {
+	l, err := ledger.OpenRead(dir)
+	if err != nil {
+		return ledger.Run{}, err
+	}
+	meta, err := l.Run()
+	if errors.Is(err, fs.ErrNotExist) {
+		return meta, assay.Userf("%s holds no results of assay (it has no %s)", dir, ledger.RunFile)
+	}
+	return meta, err
 }
 
 func (f *Flow) prepareGrade(ctx context.Context, g GradeRequest, req assay.Request) (prepared, error) {
@@ -120,7 +131,7 @@ func gradable(r assay.Result) bool {
 }
 
 func (f *Flow) gradeOne(ctx context.Context, r *run.Runner, ready prepared, x ledger.Found) (assay.Result, error) {
-	job, err := ready.load.job(ctx, x.Result.Trial)
+	job, err := ready.load.kept(ctx, x.Result.Trial)
 	if err != nil {
 		return assay.Result{}, fmt.Errorf("%s: %w", x.Result.Trial.Dir(), err)
 	}

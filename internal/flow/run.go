@@ -131,9 +131,15 @@ func runID(req assay.Request) string {
 }
 
 // Run runs what a request asks for and is not done yet. Soft ends it softly,
-// ctx at once. The results are in the summary's folder whatever happens.
+// ctx at once. The results are in the summary's folder whatever happens. A
+// request that can't be run leaves no folder behind.
 func (f *Flow) Run(ctx, soft context.Context, req assay.Request, p Progress) (sum Summary, err error) {
 	sum.Dir = req.Out
+	ready, err := f.prepare(ctx, req, io.Discard)
+	if err != nil {
+		return sum, err
+	}
+	defer func() { _ = ready.sandbox.Close(context.WithoutCancel(ctx)) }()
 	l, err := ledger.Open(req.Out, f.Owner)
 	if err != nil {
 		return sum, err
@@ -143,11 +149,6 @@ func (f *Flow) Run(ctx, soft context.Context, req assay.Request, p Progress) (su
 			err = e
 		}
 	}()
-	ready, err := f.prepare(ctx, req, io.Discard)
-	if err != nil {
-		return sum, err
-	}
-	defer func() { _ = ready.sandbox.Close(context.WithoutCancel(ctx)) }()
 	p.Note(ready.sandbox.Note)
 	if err := f.savePlan(l, &ready); err != nil {
 		return sum, err

@@ -73,6 +73,22 @@ func (l *loader) job(ctx context.Context, t assay.Trial) (run.Job, error) {
 	return job, nil
 }
 
+// kept is the job of an attempt that is graded again: with the task's hidden
+// files and checks as they are now, since changing those is why one grades
+// again. That the workspace is still the same is checked by run.
+func (l *loader) kept(ctx context.Context, t assay.Trial) (run.Job, error) {
+	e, ok := l.entries[t.Task]
+	if !ok {
+		return run.Job{}, fmt.Errorf("the suite has no task %q any more", t.Task)
+	}
+	if why := broken(e); why != "" {
+		return run.Job{}, fmt.Errorf("task %s is broken now: %s", t.Task, why)
+	}
+	job, err := l.flow.taskJob(ctx, e)
+	job.Trial = t
+	return job, err
+}
+
 // taskJob is a job with everything that a task alone determines.
 func (f *Flow) taskJob(ctx context.Context, e suite.Entry) (run.Job, error) {
 	job := run.Job{Task: e.Task, Prompt: e.Prompt, Digests: assay.Digests{Task: e.Digest}}

@@ -45,6 +45,9 @@ func (a *attempt) recall() ([]byte, error) {
 		return nil, assay.Userf("the attempt is of trial %s, not of %s", facts.Trial.ID, a.job.Trial.ID)
 	}
 	a.facts = facts
+	if now := a.job.Digests.Task; now != "" {
+		a.facts.Digests.Task = now // of the checks that judge it this time
+	}
 	if facts.Phases == nil {
 		a.facts.Phases = map[string]float64{}
 	}
