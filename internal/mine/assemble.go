@@ -288,7 +288,11 @@ func (m *miner) links(c Change, merge Merge) []assay.Link {
 	for _, i := range c.Inner {
 		in.Commits = append(in.Commits, i.Subject+"\n\n"+i.Body)
 	}
-	return slices.DeleteFunc(Links(in), func(l assay.Link) bool { return l.Repo == "" && l.Issue == merge.Number })
+	links := slices.DeleteFunc(Links(in), func(l assay.Link) bool { return l.Repo == "" && l.Issue == merge.Number })
+	if len(links) == 0 {
+		return nil // as it comes back from a file
+	}
+	return links
 }
 
 // submodule is the mode of a submodule's entry.
@@ -314,6 +318,9 @@ func changeDoubts(c Change, files []assay.SplitFile) []assay.Confounder {
 // splitFiles are the paths of a change with their classes. A submodule has no
 // content that could be a part of a task.
 func splitFiles(stats []FileStat) []assay.SplitFile {
+	if len(stats) == 0 {
+		return nil // as it comes back from a file
+	}
 	out := make([]assay.SplitFile, 0, len(stats))
 	for _, f := range stats {
 		s := assay.SplitFile{Path: f.Path, Old: f.Old, Class: Classify(f.Path), Status: statusName(f.Status), Added: f.Added, Removed: f.Removed, Binary: f.Binary}
