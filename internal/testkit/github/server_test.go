@@ -125,7 +125,7 @@ func TestGraphQL(t *testing.T) {
 	}
 	resp, out := ask(10)
 	got := fmt.Sprint(out)
-	for _, want := range []string{"login:dependabot", "__typename:Bot", "author:<nil>", "diff:then", "totalCount:2 ", "<nil>]"} {
+	for _, want := range []string{"login:dependabot", "__typename:Bot", "author:<nil>", "diff:then", "totalCount:2", "<nil>]"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in %s", want, got)
 		}

@@ -74,7 +74,7 @@ func (s *Server) repository(r *Repo) object {
 		"git_url": "git://example/" + r.FullName() + ".git", "ssh_url": "git@example:" + r.FullName() + ".git", "svn_url": web, "mirror_url": nil,
 		"default_branch": r.Default, "homepage": nil, "language": nil, "license": nil, "forks": 0, "forks_count": 0, "stargazers_count": 0,
 		"watchers": 0, "watchers_count": 0, "size": 1, "open_issues": 0, "open_issues_count": 0, "has_issues": true, "has_projects": false,
-		"has_wiki": false, "has_pages": false, "has_discussions": false, "archived": false, "disabled": false, "network_count": 0,
+		"has_wiki": false, "has_downloads": true, "has_pages": false, "has_discussions": false, "archived": false, "disabled": false, "network_count": 0,
 		"subscribers_count": 0, "pushed_at": stamp(r.createdAt), "created_at": stamp(r.createdAt), "updated_at": stamp(r.createdAt),
 	}
 	for name, tail := range repoURLs() {

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/assaybot/assay/internal/testkit/github"
@@ -36,7 +35,7 @@ func Load(dir string) (*Contract, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading GitHub's GraphQL schema: %w", err)
 	}
-	g, err := gqlparser.LoadSchema(&ast.Source{Name: "schema.graphql", Input: string(sdl)})
+	g, err := loadGraph(string(sdl))
 	if err != nil {
 		return nil, fmt.Errorf("parsing GitHub's GraphQL schema: %w", err)
 	}

@@ -13,6 +13,24 @@ import (
 	"github.com/assaybot/assay/internal/testkit/github"
 )
 
+// loadGraph parses the schema. The published one defines a field twice; the
+// first definition is kept.
+func loadGraph(sdl string) (*ast.Schema, error) {
+	doc, err := parser.ParseSchemas(validator.Prelude, &ast.Source{Name: "schema.graphql", Input: sdl})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range doc.Definitions {
+		seen := map[string]bool{}
+		d.Fields = slices.DeleteFunc(d.Fields, func(f *ast.FieldDefinition) bool {
+			twice := seen[f.Name]
+			seen[f.Name] = true
+			return twice
+		})
+	}
+	return validator.ValidateSchemaDocument(doc)
+}
+
 // Query validates the text of a GraphQL operation with its variables.
 func (c *Contract) Query(text string, vars map[string]any) (*ast.OperationDefinition, error) {
 	doc, err := parser.ParseQuery(&ast.Source{Name: "query", Input: text})
