@@ -48,14 +48,14 @@ func (t Tool) clone(ctx context.Context, url string) (*Repo, error) {
 	}
 	defer func() { _ = release() }()
 	if _, err := os.Stat(dir); err == nil {
-		_, err = t.run(ctx, dir, nil, "fetch", "--quiet", "--prune", "--no-tags", "origin", "+refs/heads/*:refs/heads/*")
+		_, err = t.run(ctx, dir, "fetch", "--quiet", "--prune", "--no-tags", "origin", "+refs/heads/*:refs/heads/*")
 		return &Repo{tool: t, dir: dir}, network("updating the clone of", url, err)
 	}
 	tmp := dir + ".new"
 	if err := os.RemoveAll(tmp); err != nil {
 		return nil, err
 	}
-	if _, err := t.run(ctx, t.Cache, nil, "clone", "--quiet", "--bare", "--filter=blob:none", "--no-tags", "--", url, tmp); err != nil {
+	if _, err := t.run(ctx, t.Cache, "clone", "--quiet", "--bare", "--filter=blob:none", "--no-tags", "--", url, tmp); err != nil {
 		return nil, network("cloning", url, err)
 	}
 	if err := os.Rename(tmp, dir); err != nil {

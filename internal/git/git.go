@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,7 +39,7 @@ func (t Tool) Open(ctx context.Context, path string) (*Repo, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, assay.Userf("there is no repository at %s: %v", path, err)
 	}
-	out, err := t.run(ctx, path, nil, "rev-parse", "--absolute-git-dir")
+	out, err := t.run(ctx, path, "rev-parse", "--absolute-git-dir")
 	if err != nil {
 		return nil, assay.Userf("%s is no git repository: %v", path, err)
 	}
@@ -78,10 +77,10 @@ func (t Tool) command(ctx context.Context, dir string, args ...string) *exec.Cmd
 }
 
 // run runs git to its end and returns its output.
-func (t Tool) run(ctx context.Context, dir string, in io.Reader, args ...string) ([]byte, error) {
+func (t Tool) run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := t.command(ctx, dir, args...)
 	var stdout, stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &stdout, &stderr
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		return nil, explain(ctx, args, stderr.String(), err)
 	}
@@ -100,7 +99,7 @@ func explain(ctx context.Context, args []string, stderr string, err error) error
 }
 
 func (r *Repo) git(ctx context.Context, args ...string) ([]byte, error) {
-	return r.tool.run(ctx, r.dir, nil, args...)
+	return r.tool.run(ctx, r.dir, args...)
 }
 
 // text is git's output without the last line break.

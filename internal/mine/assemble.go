@@ -18,12 +18,6 @@ const (
 	BaseCutoff = "cutoff" // one commit for all: the last before the cutoff
 )
 
-// Bounds of what a task can be about; beyond, no statement tells the change.
-const (
-	mostFiles = 60   // source and test files
-	mostLines = 6000 // changed lines of those
-)
-
 // Doubts that the change shows, or that the text is a list of its commits.
 const (
 	DoubtSubmodule  = "changes_submodule"
@@ -52,18 +46,18 @@ type Mined struct {
 // can't be tasks are rejected with their reason, so that the counts add up.
 // Texts of a server are not needed; the messages of commits stand in.
 func Mine(ctx context.Context, h History, o Options) (Mined, error) {
-	m := miner{ctx: ctx, history: h, opts: o, slug: Slug(o.URL)}
+	m := miner{history: h, opts: o, slug: Slug(o.URL)}
 	q := Query{Branch: o.Branch, Since: o.Since, Until: o.Until, After: o.After}
-	if err := h.Changes(ctx, q, m.next); err != nil {
+	if err := h.Changes(ctx, q, func(c Change) error { return m.next(ctx, c) }); err != nil {
 		return m.out, fmt.Errorf("reading the history of %s: %w", o.Repo, err)
 	}
-	return m.out, m.flush()
+	err := m.flush(ctx)
+	return m.out, err
 }
 
 // miner is the state between two changes: the commits of a rebased pull
 // request that may go on.
 type miner struct {
-	ctx     context.Context
 	history History
 	opts    Options
 	slug    string
@@ -72,18 +66,18 @@ type miner struct {
 	out     Mined
 }
 
-func (m *miner) next(c Change) error {
+func (m *miner) next(ctx context.Context, c Change) error {
 	m.out.Changes++
 	m.out.Last = c.Commit
 	merge := MergeOf(c)
 	if merge.Kind != MergeRebase {
-		if err := m.flush(); err != nil {
+		if err := m.flush(ctx); err != nil {
 			return err
 		}
-		return m.add(c, merge, []string{c.Commit})
+		return m.add(ctx, work{c, merge, []string{c.Commit}})
 	}
 	if merge.Number != m.number {
-		if err := m.flush(); err != nil {
+		if err := m.flush(ctx); err != nil {
 			return err
 		}
 	}
@@ -92,13 +86,13 @@ func (m *miner) next(c Change) error {
 }
 
 // flush makes one candidate of the rebased commits of a pull request.
-func (m *miner) flush() error {
+func (m *miner) flush(ctx context.Context) error {
 	group := m.group
 	m.group, m.number = nil, 0
 	if len(group) == 0 {
 		return nil
 	}
-	c, err := m.joined(group)
+	c, err := m.joined(ctx, group)
 	if err != nil {
 		return err
 	}
@@ -111,19 +105,19 @@ func (m *miner) flush() error {
 		// The later commits' messages count for links.
 		c.Inner = inners(group)
 	}
-	return m.add(c, merge, commits)
+	return m.add(ctx, work{c, merge, commits})
 }
 
 // joined is a row of commits as one change. What it changes as a whole is
 // read from its patch, as later commits may take back what earlier ones did.
-func (m *miner) joined(group []Change) (Change, error) {
+func (m *miner) joined(ctx context.Context, group []Change) (Change, error) {
 	last := group[len(group)-1]
 	if len(group) == 1 {
 		return last, nil
 	}
 	last.Parents = group[0].Parents
 	last.Subject, last.Body, last.Author, last.Authored = group[0].Subject, group[0].Body, group[0].Author, group[0].Authored
-	files, err := m.parsed(last, nil)
+	files, err := m.parsed(ctx, last, nil)
 	if err != nil {
 		return last, err
 	}
@@ -143,13 +137,21 @@ func inners(group []Change) []InnerCommit {
 	return out
 }
 
+// work is a change, how it came to the main line, and its commits there.
+type work struct {
+	change  Change
+	merge   Merge
+	commits []string
+}
+
 // add makes the candidate of one change.
-func (m *miner) add(c Change, merge Merge, commits []string) error {
+func (m *miner) add(ctx context.Context, f work) error {
+	c, merge := f.change, f.merge
 	k := m.candidate(c, merge)
 	k.Files = splitFiles(c.Files)
 	reason, detail := m.unfit(c, merge)
 	if reason == "" {
-		tests, err := m.inline(c, &k)
+		tests, err := m.inline(ctx, c, &k)
 		if err != nil {
 			return err
 		}
@@ -171,7 +173,7 @@ func (m *miner) add(c Change, merge Merge, commits []string) error {
 		k.Status, k.Reason, k.Detail, k.Doubts = assay.StatusRejected, reason, shorten(detail), nil
 	}
 	k.Digest = DigestOf(k)
-	m.out.Found = append(m.out.Found, Found{Candidate: k, Commits: commits})
+	m.out.Found = append(m.out.Found, Found{Candidate: k, Commits: f.commits})
 	return nil
 }
 
@@ -200,83 +202,6 @@ func (m *miner) base(c Change) assay.Base {
 		return assay.Base{Rule: BaseParent}
 	}
 	return assay.Base{Commit: c.Parents[0], Rule: BaseParent}
-}
-
-// unfit tells the changes that are no tasks whatever their files are.
-func (m *miner) unfit(c Change, merge Merge) (assay.Reason, string) {
-	title := merge.Title
-	if merge.Kind == MergeBranch {
-		title = c.Subject
-	}
-	same := merge.Same || merge.Owner != "" && strings.EqualFold(merge.Owner, owner(m.slug))
-	reason, detail := Noise(NoiseInput{
-		Title: title, Body: opening(merge.Body), Author: merge.Author, Head: merge.Head, Base: merge.Base, SameRepo: same,
-	})
-	if reason != "" {
-		return reason, detail
-	}
-	others := gathered(c, merge.Number)
-	switch {
-	case len(c.Parents) > 1 && len(others) > 1:
-		return assay.ReasonBranchMerge, fmt.Sprintf("brings in the pull requests %v", others)
-	case merge.Kind == MergeBranch:
-		return assay.ReasonNotPull, "a merge without the number of a pull request: " + c.Subject
-	case merge.Number == 0, len(c.Parents) == 0:
-		return assay.ReasonNotPull, "a commit without the number of a pull request"
-	case len(c.Files) == 0:
-		return assay.ReasonEmpty, "no file differs from the commit before"
-	}
-	return "", ""
-}
-
-// opening is the first paragraph of a pull request's text: there stands what
-// it reverts as a whole. A list of the commits that were squashed has none,
-// since one of them may have taken back another.
-func opening(body string) string {
-	if commitList(body) {
-		return ""
-	}
-	first, _, _ := strings.Cut(body, "\n\n")
-	return first
-}
-
-// commitList tells the body that GitHub proposes for a squash merge.
-func commitList(body string) bool { return strings.HasPrefix(body, "* ") }
-
-// unsplit tells changes whose files make no task. inline counts the Rust
-// source files whose tests changed.
-func unsplit(files []assay.SplitFile, inline inlineCount) (assay.Reason, string) {
-	source, tests, lines, gone := 0, 0, 0, 0
-	for _, f := range files {
-		switch {
-		case f.Class == assay.ClassTest && f.Status == "deleted":
-			gone++
-			continue
-		case f.Class == assay.ClassTest:
-			tests++
-		case f.Class == assay.ClassSource:
-			source++
-		case f.Class != assay.ClassInline:
-			continue
-		}
-		lines += f.Added + f.Removed
-	}
-	source, tests = source+inline.source, tests+inline.tests
-	switch {
-	case inline.stuck != "":
-		return assay.ReasonInlineTests, inline.stuck
-	case source == 0 && tests == 0:
-		return assay.ReasonNoSource, "documents, configuration or generated files only"
-	case source == 0:
-		return assay.ReasonNoSource, "tests only"
-	case tests == 0 && gone > 0:
-		return assay.ReasonNoTests, "tests were only removed"
-	case tests == 0:
-		return assay.ReasonNoTests, "no test file"
-	case source+tests > mostFiles, lines > mostLines:
-		return assay.ReasonTooLarge, fmt.Sprintf("%d source and test files, %d lines", source+tests, lines)
-	}
-	return "", ""
 }
 
 // links reads the title, the body and the messages of the inner commits.
@@ -315,56 +240,6 @@ func changeDoubts(c Change, files []assay.SplitFile) []assay.Confounder {
 	return out
 }
 
-// splitFiles are the paths of a change with their classes. A submodule has no
-// content that could be a part of a task.
-func splitFiles(stats []FileStat) []assay.SplitFile {
-	if len(stats) == 0 {
-		return nil // as it comes back from a file
-	}
-	out := make([]assay.SplitFile, 0, len(stats))
-	for _, f := range stats {
-		s := assay.SplitFile{Path: f.Path, Old: f.Old, Class: Classify(f.Path), Status: statusName(f.Status), Added: f.Added, Removed: f.Removed, Binary: f.Binary}
-		if f.NewMode == submodule || f.OldMode == submodule {
-			s.Class = assay.ClassGenerated
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
-func statusName(letter string) string {
-	switch letter {
-	case "A":
-		return "added"
-	case "D":
-		return "deleted"
-	case "R":
-		return "renamed"
-	case "C":
-		return "copied"
-	}
-	return "modified"
-}
-
-// letter is statusName's inverse.
-func letter(status string) string {
-	switch status {
-	case "added":
-		return "A"
-	case "deleted":
-		return "D"
-	}
-	return "M"
-}
-
-func paths(files []assay.SplitFile) []string {
-	out := make([]string, len(files))
-	for i, f := range files {
-		out[i] = f.Path
-	}
-	return out
-}
-
 func short(commit string) string { return commit[:min(12, len(commit))] }
 
 // DigestOf is 64 hex digits over what mining decided from and came to: the
@@ -377,48 +252,4 @@ func DigestOf(c assay.Candidate) string {
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
-}
-
-// Slug is the "owner/name" of a repository's web address, "" for none.
-func Slug(url string) string {
-	_, rest, ok := strings.Cut(WebURL(url), "://")
-	if !ok {
-		return ""
-	}
-	_, slug, _ := strings.Cut(rest, "/")
-	return slug
-}
-
-func owner(slug string) string {
-	name, _, _ := strings.Cut(slug, "/")
-	return name
-}
-
-// WebURL is the page of a repository by the address of its clone, "" where it
-// has none: git@host:o/r.git, ssh://git@host/o/r and https://host/o/r.git are
-// https://host/o/r.
-func WebURL(remote string) string {
-	scheme, rest, ok := strings.Cut(remote, "://")
-	if !ok {
-		at, path, scp := strings.Cut(remote, ":")
-		if !scp || !strings.Contains(at, "@") || strings.Contains(at, "/") {
-			return ""
-		}
-		scheme, rest = "ssh", at+"/"+path
-	}
-	host, path, _ := strings.Cut(rest, "/")
-	host = host[strings.LastIndex(host, "@")+1:]
-	path = strings.TrimSuffix(strings.Trim(path, "/"), ".git")
-	switch scheme {
-	case "ssh", "git", "git+ssh":
-		host, _, _ = strings.Cut(host, ":")
-		scheme = "https"
-	case "http", "https":
-	default:
-		return ""
-	}
-	if host == "" || path == "" {
-		return ""
-	}
-	return scheme + "://" + host + "/" + path
 }

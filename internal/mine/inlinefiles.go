@@ -2,6 +2,7 @@ package mine
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"path"
 
@@ -19,7 +20,7 @@ type inlineCount struct {
 
 // inline looks into the Rust source files of a change, and into nothing else:
 // those with tests of their own that changed become ClassInline in k.
-func (m *miner) inline(c Change, k *assay.Candidate) (inlineCount, error) {
+func (m *miner) inline(ctx context.Context, c Change, k *assay.Candidate) (inlineCount, error) {
 	var n inlineCount
 	index := map[string]int{}
 	for i, f := range k.Files {
@@ -36,18 +37,18 @@ func (m *miner) inline(c Change, k *assay.Candidate) (inlineCount, error) {
 			rust = append(rust, f.Path)
 		}
 	}
-	after, err := m.history.Read(m.ctx, c.Commit, rust)
+	after, err := m.history.Read(ctx, c.Commit, rust)
 	if err != nil {
 		return n, fmt.Errorf("looking for inline tests: %w", err)
 	}
-	before, err := m.history.Read(m.ctx, c.Parents[0], rust)
+	before, err := m.history.Read(ctx, c.Parents[0], rust)
 	if err != nil {
 		return n, fmt.Errorf("looking for inline tests: %w", err)
 	}
 	if !anyTests(before) && !anyTests(after) {
 		return n, nil
 	}
-	files, err := m.parsed(c, rust)
+	files, err := m.parsed(ctx, c, rust)
 	if err != nil {
 		return n, err
 	}
@@ -82,8 +83,8 @@ func anyTests(files map[string][]byte) bool {
 }
 
 // parsed is the patch of a change for some paths.
-func (m *miner) parsed(c Change, paths []string) ([]*gitdiff.File, error) {
-	patch, err := m.history.Patch(m.ctx, c, paths)
+func (m *miner) parsed(ctx context.Context, c Change, paths []string) ([]*gitdiff.File, error) {
+	patch, err := m.history.Patch(ctx, c, paths)
 	if err != nil {
 		return nil, fmt.Errorf("reading the patch of %s: %w", c.Commit, err)
 	}
