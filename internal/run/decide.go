@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/assaybot/assay/internal/assay"
 )
@@ -241,11 +242,17 @@ func ending(s Seen, limit assay.LimitKind) Verdict {
 	case a.Ending == EndError:
 		return agent("the program ended with an error")
 	case a.Ending == "" && a.Exit != nil && *a.Exit != 0:
-		return agent(fmt.Sprintf("the program exited with status %d", *a.Exit))
+		return agent(join(fmt.Sprintf("the program exited with status %d", *a.Exit), lastLine(a.Stderr)))
 	case a.Ending == "" && s.Model.Seen && s.Model.Calls == 0:
 		return agent("the program ended without asking its model")
 	}
 	return Verdict{Outcome: assay.Failed, Detail: miss}
+}
+
+// lastLine is the end of what a program complained of: often the reason.
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	return clip(s[strings.LastIndexByte(s, '\n')+1:], 300)
 }
 
 func firstMiss(checks []assay.CheckResult) string {

@@ -100,3 +100,11 @@ func TestDecide(t *testing.T) {
 		})
 	}
 }
+
+func TestExitIsToldWithTheLastWord(t *testing.T) {
+	status := 127
+	got := Decide(Seen{Checks: checks(assay.CheckFailed), Agent: assay.AgentFacts{Exit: &status, Stderr: "first\nsh: frob: not found\n"}})
+	if want := "the program exited with status 127; sh: frob: not found; c0"; got.Outcome != assay.AgentError || got.Detail != want {
+		t.Errorf("%s, %q, want %q", got.Outcome, got.Detail, want)
+	}
+}
