@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -27,25 +26,6 @@ func exitWith(ts *testscript.TestScript, neg bool, args []string) {
 	case exit.ExitCode() != want:
 		ts.Fatalf("status %d, want %d", exit.ExitCode(), want)
 	}
-}
-
-// makeOddFiles puts into a folder what a text can't hold: CRLF, every byte,
-// no final newline, a link, names beyond ASCII.
-func makeOddFiles(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: odd DIR")
-	}
-	all := make([]byte, 256)
-	for i := range all {
-		all[i] = byte(i)
-	}
-	for name, data := range map[string]string{
-		"crlf.txt": "one\r\ntwo\r\n", "all.bin": string(all), "open.txt": "no end", "empty": "",
-		"naïve name.txt": "ä\n", "sub dir/x": "\n",
-	} {
-		ts.Check(writeFile(filepath.Join(ts.MkAbs(args[0]), name), []byte(data)))
-	}
-	ts.Check(os.Symlink("crlf.txt", filepath.Join(ts.MkAbs(args[0]), "link")))
 }
 
 // globOne sets a variable to the one path that a pattern matches.

@@ -35,7 +35,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script", Setup: prepareScript, Condition: condition(t), RequireExplicitExec: false,
 		RequireUniqueNames: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exit": exitWith, "odd": makeOddFiles, "glob": globOne,
+			"exit": exitWith, "glob": globOne,
 		},
 	})
 }
