@@ -69,7 +69,7 @@ func Rooms() Table {
 	for tier, rooms := range map[Tier][]string{
 		Nouns:  {"assay"},
 		Data:   {"tasks", "variants"},
-		Tools:  {"tree", "stat", "testlog", "schema", "redact", "disk", "atif"},
+		Tools:  {"tree", "stat", "testlog", "schema", "redact", "disk", "atif", "plain"},
 		Stages: {"mine", "build", "plan", "run", "grade", "report", "compare", "publish"},
 		Stores: {"suite", "ledger", "config", "candidates", "history"},
 		Joint:  {"flow"},
