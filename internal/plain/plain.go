@@ -66,7 +66,7 @@ var (
 	reference = regexp.MustCompile(`(?i)(#|\bGH-)(\d)`)
 	address   = regexp.MustCompile(`(?i)(https?|ftp|mailto|xmpp|www)([:.])`)
 	emoji     = regexp.MustCompile(`:([\w+-]+):`)
-	ordered   = regexp.MustCompile(`^(\d+)([.)])`)
+	ordered   = regexp.MustCompile(`^(\d+)([.)])( |$)`)
 )
 
 var literal = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "&#124;", `\`, `\\`,
@@ -87,7 +87,7 @@ func Inline(s string, n int) string {
 	case strings.ContainsRune("#-+=", rune(s[0])):
 		return `\` + s
 	}
-	return ordered.ReplaceAllString(s, `${1}\${2}`)
+	return ordered.ReplaceAllString(s, `${1}\${2}${3}`)
 }
 
 // Code is Line as a code span. What a code span can't hold in every place
