@@ -198,7 +198,5 @@ func TestBuiltInSuiteInDocker(t *testing.T) {
 	if !strings.Contains(s.out, "18/18 ran") {
 		t.Errorf("not all ran:\n%s", s.out)
 	}
-	if left := p.types("clean"); !strings.Contains(left.out, "nothing of assay's was left behind") {
-		t.Errorf("left behind: %s", left.out)
-	}
+	p.noneLeft("r")
 }

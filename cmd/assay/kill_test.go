@@ -18,7 +18,7 @@ import (
 	"github.com/assaybot/assay/internal/ledger"
 )
 
-// kills is how often a run is killed before it may finish.
+// kills is how often runs are killed at work.
 const kills = 10
 
 // TestKilledRunsLoseNothing: a run that is killed at random moments, however
@@ -39,25 +39,29 @@ func TestKilledRunsLoseNothing(t *testing.T) {
 		seed := uint64(time.Now().UnixNano())
 		t.Logf("seed %d; undisturbed %v", seed, undisturbed)
 		random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // moments, no secrets
-		interrupted := 0
-		for i := range kills {
+		folder := 0
+		for interrupted := 0; interrupted < kills; {
 			// Early moments too: the plan, the first box, the first result.
-			wait := time.Duration(random.Float64() * float64(undisturbed) / float64(1+i%3))
-			if p.killed(wait, "run", "--config", "run.json", "--out", "rough") {
+			wait := time.Duration(random.Float64() * float64(undisturbed) * 0.6)
+			if p.killed(wait, "run", "--config", "run.json", "--out", rough(folder)) {
 				interrupted++
+				continue
 			}
+			folder++
 		}
-		last := p.must(0, "run", "--config", "run.json", "--out", "rough")
-		t.Logf("%d of %d were killed at work; the last run: %s", interrupted, kills, strings.Join(regexp.MustCompile(`\d+ of \d+ trials to run`).FindAllString(last.err, 1), ""))
-		p.noneTwice("rough", 12)
-		if diff := cmp.Diff(p.timeless("calm"), p.timeless("rough")); diff != "" {
-			t.Errorf("the report differs from that of an undisturbed run:\n%s", diff)
-		}
-		if left := p.types("clean"); !strings.Contains(left.out, "nothing of assay's was left behind") {
-			t.Errorf("left behind after the last run:\n%s", left.out)
+		for i := range folder + 1 {
+			last := p.must(0, "run", "--config", "run.json", "--out", rough(i))
+			t.Logf("folder %d: %s at last", i, regexp.MustCompile(`\d+ of \d+ trials to run`).FindString(last.err))
+			p.noneTwice(rough(i), 12)
+			if diff := cmp.Diff(p.timeless("calm"), p.timeless(rough(i))); diff != "" {
+				t.Errorf("the report differs from that of an undisturbed run:\n%s", diff)
+			}
+			p.noneLeft(rough(i))
 		}
 	})
 }
+
+func rough(n int) string { return fmt.Sprint("rough", n) }
 
 // killed types a command, kills it with everything that it is after a while,
 // and tells whether it was still at work.

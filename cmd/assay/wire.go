@@ -34,7 +34,9 @@ func command(ctx context.Context, args []string) int {
 		fmt.Fprintln(os.Stderr, "assay:", err)
 		return cli.ExitUsage
 	}
-	return cli.Main(hard, &cli.Factory{Streams: streams(), Version: f.Version, Flow: f, Soft: soft}, args)
+	return cli.Main(hard, &cli.Factory{
+		Streams: streams(), Version: f.Version, Flow: f, Soft: soft, ServeReview: serveReview, Who: reviewer,
+	}, args)
 }
 
 // stops turns the first interrupt into a soft stop and the second into a hard
