@@ -41,6 +41,10 @@ type Factory struct {
 	Version string
 	Flow    *flow.Flow
 	Soft    context.Context
+	// ServeReview is the door of the review page, Who the name of the person
+	// at the keyboard ("" when unknown).
+	ServeReview ServeReview
+	Who         func(ctx context.Context) string
 }
 
 // errSilent ends a command with a status whose reason was printed already.
@@ -111,7 +115,7 @@ Start with 'assay demo', then 'assay doctor' to see what this machine can do.`,
 	})
 	root.AddCommand(
 		newRun(f, runRun), newReport(f, reportRun), newCompare(f, compareRun), newGrade(f, gradeRun), newLint(f, lintRun),
-		newMine(f, mineRun), newBuild(f, buildRun), newValidate(f, validateRun), newYield(f, yieldRun),
+		newMine(f, mineRun), newBuild(f, buildRun), newValidate(f, validateRun), newYield(f, yieldRun), newReview(f, reviewRun),
 		newSchema(f), newDoctor(f, doctorRun), newClean(f, cleanRun), newDemo(f, demoRun),
 	)
 	for _, c := range root.Commands() {

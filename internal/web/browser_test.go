@@ -196,6 +196,7 @@ func TestHundredCandidatesByKeyboardAlone(t *testing.T) {
 		}
 	}
 	do(t, ctx, holds(`document.querySelector("[data-count=skipped]").textContent === "20"`))
+	do(t, ctx, holds(`document.querySelector("h1").textContent === "All decided"`))
 	shot(t, ctx, "desktop-done")
 
 	var times []float64

@@ -30,6 +30,17 @@ type page struct {
 	Said    string
 }
 
+// chosen counts what a filter narrows besides the search.
+func chosen(f flow.Filter) int {
+	n := 0
+	for name, field := range names(&f) {
+		if name != "q" && *field != "" {
+			n++
+		}
+	}
+	return n
+}
+
 // facet is one choice among the filters.
 type facet struct {
 	Title, Name, Value string
@@ -110,9 +121,9 @@ func functions() template.FuncMap {
 			}
 			return out
 		},
-		"list":     func(all ...string) []string { return all },
-		"facet":    func(title, name, value string, all []flow.Facet) facet { return facet{title, name, value, all} },
-		"filtered": func(f flow.Filter) bool { return f != flow.Filter{} },
+		"list":   func(all ...string) []string { return all },
+		"facet":  func(title, name, value string, all []flow.Facet) facet { return facet{title, name, value, all} },
+		"chosen": chosen,
 	}
 }
 
@@ -141,7 +152,7 @@ func day(t time.Time) string {
 }
 
 // words turns a typed name into words.
-func words(name any) string { return strings.ReplaceAll(fmt.Sprint(name), "_", " ") }
+func words(name any) string { return strings.ReplaceAll(visible(name), "_", " ") }
 
 func short(commit string) string {
 	if len(commit) > 10 {

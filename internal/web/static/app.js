@@ -13,7 +13,8 @@
   let moving = false; // keys wait for the next page
   let ahead = null; // promise of the next page
   let hidden = false; // the diff
-  let timer = 0;
+  let timer = 0; // of the next try
+  let fading = 0; // of what was said
   document.documentElement.classList.add("js");
 
   function read() {
@@ -23,7 +24,11 @@
     try { localStorage.setItem(box, JSON.stringify(outbox.filter((e) => !e.undo))); } catch { /* a full store: memory still holds it */ }
   }
 
-  function say(text) { one("#say").textContent = text; }
+  function say(text) {
+    one("#say").textContent = text;
+    clearTimeout(fading);
+    fading = setTimeout(() => { one("#say").textContent = ""; }, 4000);
+  }
   function alarm(text, ...more) {
     const at = one("#alarm");
     at.replaceChildren(text, ...more);
@@ -100,7 +105,8 @@
     moving = true;
     const saved = enqueue({ id, digest, title, decision, reason: reason || "", note: one("[data-note]").value });
     const page = coming && await coming.catch(() => null);
-    if (page) { moving = false; show(page); return; }
+    // The last page counts what is left, so it waits for this decision.
+    if (page?.page.querySelector("main[data-id]")) { moving = false; show(page); return; }
     const answer = await saved;
     moving = false;
     if (answer) go(answer.next);
