@@ -179,6 +179,14 @@ func folders(paths []string, ext string) []string {
 // dockerfile joins lines and ends with a line break.
 func dockerfile(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
 
+// quarter is the end of the quarter of a date: dependencies are resolved as of
+// then, so that the tasks of some months share an image.
+func quarter(d time.Time) time.Time {
+	d = d.UTC()
+	first := (int(d.Month())-1)/3*3 + 1
+	return time.Date(d.Year(), time.Month(first+3), 0, 0, 0, 0, 0, time.UTC)
+}
+
 // shell quotes a word for /bin/sh.
 func shell(w string) string {
 	if w != "" && !strings.ContainsAny(w, " \t\n'\"\\$`!*?[](){}<>|&;#~") {

@@ -75,7 +75,8 @@ func nodeVersion(engines string) (version, from string) {
 // nodeInstall resolves as of the base date where no lock file of npm's pins
 // the dependencies.
 func nodeInstall(in Input) (string, tree.Tree) {
-	copied := in.context("package.json", "package-lock.json", "npm-shrinkwrap.json", ".npmrc")
+	copied := in.context("package-lock.json", "npm-shrinkwrap.json", ".npmrc")
+	copied["package.json"] = tree.Entry{Mode: tree.File, Data: onlyDependencies(in.Files["package.json"].Data)}
 	const quiet = " --ignore-scripts --no-audit --no-fund --loglevel=error"
 	if in.has("package-lock.json") || in.has("npm-shrinkwrap.json") {
 		return "npm ci" + quiet, copied
@@ -86,7 +87,30 @@ func nodeInstall(in Input) (string, tree.Tree) {
 	}
 	// A package that was published after the date, though the manifest asks
 	// for it, is drift that the fallback mends and the lock records.
-	return "(" + plain + " --before=" + in.Date.UTC().Format(time.RFC3339) + " || " + plain + ")", copied
+	return "(" + plain + " --before=" + quarter(in.Date).Format(time.RFC3339) + " || " + plain + ")", copied
+}
+
+// onlyDependencies is a manifest with what an installation reads: a change of
+// scripts or of the version makes no other image.
+func onlyDependencies(data []byte) []byte {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(data, &all); err != nil {
+		return data
+	}
+	kept := map[string]json.RawMessage{"private": json.RawMessage("true")}
+	for _, name := range []string{
+		"name", "type", "dependencies", "devDependencies", "optionalDependencies", "peerDependencies",
+		"overrides", "resolutions", "engines", "bundleDependencies",
+	} {
+		if v, ok := all[name]; ok {
+			kept[name] = v
+		}
+	}
+	out, err := json.MarshalIndent(kept, "", "  ")
+	if err != nil {
+		return data
+	}
+	return append(out, '\n')
 }
 
 func nodeRunner(in Input, p packageJSON) ([]string, assay.Report, string, error) {

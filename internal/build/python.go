@@ -52,7 +52,10 @@ func proposePython(in Input) (Recipe, error) {
 	}
 	version, from := pythonVersion(in, p)
 	needs, needFrom := pythonNeeds(in, p)
-	files := requirementFiles(in)
+	var files []string
+	if len(needs) == 0 {
+		files = requirementFiles(in)
+	}
 	lines := []string{
 		"FROM python:" + version + "-slim",
 		"ENV PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1",
@@ -60,6 +63,8 @@ func proposePython(in Input) (Recipe, error) {
 		"COPY . .",
 		"RUN sh install.sh",
 	}
+	// Nothing else of the repository enters the context: the image is shared
+	// by every task whose requirements are the same.
 	copied := in.context(files...)
 	copied["install.sh"] = tree.Text(pythonInstall(in, needs, files))
 	return Recipe{
@@ -330,7 +335,7 @@ func pythonInstall(in Input, needs, files []string) string {
 	if in.Date.IsZero() {
 		b.WriteString("pip() { python3 -m pip install --no-cache-dir \"$@\"; }\n")
 	} else {
-		fmt.Fprintf(&b, "python3 -m pip install --no-cache-dir uv >/dev/null 2>&1\ndate=%s\n", in.Date.UTC().Format("2006-01-02"))
+		fmt.Fprintf(&b, "python3 -m pip install --no-cache-dir uv >/dev/null 2>&1\ndate=%s\n", quarter(in.Date).Format("2006-01-02"))
 		b.WriteString("pip() {\n  python3 -m uv pip install --system --break-system-packages --native-tls --exclude-newer \"$date\" \"$@\" || {\n  echo \"$@\" >>/opt/deps/undated.txt\n  python3 -m pip install --no-cache-dir \"$@\"\n  }\n}\n")
 	}
 	b.WriteString("pip 'pytest>=7' || exit 1\n")

@@ -125,12 +125,16 @@ on where it stopped.`,
 }
 
 func validateRun(ctx context.Context, o *validateOptions) error {
-	sum, err := o.f.Flow.Validate(ctx, o.req, func(s string) { say(o.f, "%s\n", s) })
+	sum, err := o.f.Flow.Validate(ctx, o.f.Soft, o.req, func(s string) { say(o.f, "%s\n", s) })
 	if err != nil {
 		return err
 	}
 	if err := o.f.Flow.WriteProofs(sum, o.format, o.f.Streams.Out); err != nil {
 		return err
+	}
+	if o.f.Soft.Err() != nil {
+		say(o.f, "Interrupted: the same command again goes on from here.\n")
+		return errSilent{ExitInterrupted}
 	}
 	if n := sum.Unproven(); n > 0 {
 		say(o.f, "%s could not be proven or rejected; the same command tries again.\n", count(n, "task", "tasks"))

@@ -82,6 +82,7 @@ func (f *Flow) prepare(ctx context.Context, req assay.Request, log io.Writer) (p
 		}
 	}()
 	p.req.Sandbox = p.sandbox.Name()
+	entries = fit(entries, log)
 	p.entries = entries
 	p.load = f.loader(entries, variants, req)
 	p.plan, err = plan.Make(f.planInput(entries, variants, p.req))
@@ -111,7 +112,20 @@ func (f *Flow) planInput(entries []suite.Entry, variants []suite.VariantEntry, r
 	return in
 }
 
+// fit leaves out the tasks that validation refused, and says how many; a task
+// that nobody has proven stays, as one that can't be run.
+func fit(entries []suite.Entry, log io.Writer) []suite.Entry {
+	kept := slices.DeleteFunc(slices.Clone(entries), func(e suite.Entry) bool { return e.Unfit() != "" && !e.Unproven() })
+	if n := len(entries) - len(kept); n > 0 {
+		_, _ = fmt.Fprintf(log, "%d of %d tasks are left out: validation rejected or quarantined them ('assay lint' says why)\n", n, len(entries))
+	}
+	return kept
+}
+
 func broken(e suite.Entry) string {
+	if e.Unproven() && len(e.Problems) == 0 {
+		return e.Unfit()
+	}
 	lines := make([]string, len(e.Problems))
 	for i, p := range e.Problems {
 		lines[i] = p.String()
@@ -135,7 +149,7 @@ func runID(req assay.Request) string {
 // request that can't be run leaves no folder behind.
 func (f *Flow) Run(ctx, soft context.Context, req assay.Request, p Progress) (sum Summary, err error) {
 	sum.Dir = req.Out
-	ready, err := f.prepare(ctx, req, io.Discard)
+	ready, err := f.prepare(ctx, req, noteWriter{p})
 	if err != nil {
 		return sum, err
 	}

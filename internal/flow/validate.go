@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -50,6 +51,9 @@ type Proved struct {
 // ValidateSummary is all verdicts in the suite's order.
 type ValidateSummary struct{ Tasks []Proved }
 
+// errStopped is why a task wasn't looked at after a soft stop.
+var errStopped = errors.New("stopped before its turn")
+
 // Unproven counts the tasks about which nothing is known because of a failure
 // of the machinery.
 func (s ValidateSummary) Unproven() int {
@@ -64,8 +68,9 @@ func (s ValidateSummary) Unproven() int {
 
 // Validate proves tasks, Jobs at a time, and writes what it found into each
 // task.json as soon as it is known; tasks that are proven already are left
-// alone, so that the same command goes on where it was stopped.
-func (f *Flow) Validate(ctx context.Context, v ValidateRequest, note func(string)) (sum ValidateSummary, err error) {
+// alone, so that the same command goes on where it was stopped. Soft ends it
+// after the tasks under way, ctx at once.
+func (f *Flow) Validate(ctx, soft context.Context, v ValidateRequest, note func(string)) (sum ValidateSummary, err error) {
 	s, err := f.openSuite(v.Tasks)
 	if err != nil {
 		return sum, err
@@ -86,6 +91,10 @@ func (f *Flow) Validate(ctx context.Context, v ValidateRequest, note func(string
 	group.SetLimit(max(1, v.Jobs))
 	for i, e := range entries {
 		group.Go(func() error {
+			if soft.Err() != nil {
+				sum.Tasks[i] = Proved{Task: e.Task.ID, Err: errStopped}
+				return nil
+			}
 			verdict := f.validateOne(ctx, sandbox, v, e)
 			mu.Lock()
 			defer mu.Unlock()

@@ -107,9 +107,30 @@ func (s *Suite) Lint() assay.Problems {
 		if !e.fromRepository() && !isDir(e.fsys, path.Join(e.Dir, solutionDir)) {
 			ps.Addf(dir, 0, "there is no folder %s, so nothing proves that the task can be solved", solutionDir)
 		}
+		if why := e.Unfit(); why != "" {
+			ps.Addf(file, 0, "%s", why)
+		}
 		if e.Task.Tier == "" && len(e.Problems) == 0 {
 			ps.Addf(file, 0, "the task has no tier")
 		}
 	}
 	return ps
 }
+
+// Unfit says why a mined task has no part in a run, "" for one that has:
+// validation rejected or quarantined it, or nothing has proven it yet.
+func (e Entry) Unfit() string {
+	v := e.Task.Validation
+	switch {
+	case e.Task.Source == nil, len(e.Problems) > 0:
+		return ""
+	case v == nil:
+		return "the task isn't proven yet; 'assay validate' does that"
+	case v.Status != string(assay.StatusValid):
+		return "validation " + v.Status + " the task: " + v.Reason
+	}
+	return ""
+}
+
+// Unproven tells whether a mined task was never validated.
+func (e Entry) Unproven() bool { return e.Task.Source != nil && e.Task.Validation == nil }
