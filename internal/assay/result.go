@@ -200,6 +200,9 @@ type ModelCalls struct {
 	Replies int     `json:"replies"`
 	Tokens  Tokens  `json:"tokens"`
 	CostUSD float64 `json:"cost_usd"`
+	// Estimated: an answer told no tokens, and theirs are worked out from
+	// its length.
+	Estimated bool `json:"estimated,omitempty"`
 	// Priced is false when a call had no known price.
 	Priced bool       `json:"priced"`
 	Errors []APIError `json:"errors,omitempty"`

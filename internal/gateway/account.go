@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"net/http"
 	"time"
 
 	"github.com/assaybot/assay/internal/assay"
@@ -22,7 +23,9 @@ type logLine struct {
 	Tokens assay.Tokens `json:"tokens"`
 	Cost   float64      `json:"cost_usd"`
 	Priced bool         `json:"priced"`
-	MS     int64        `json:"ms"`
+	// Estimated: the answer told no tokens.
+	Estimated bool  `json:"estimated,omitempty"`
+	MS        int64 `json:"ms"`
 	// FirstMS is the time until the answer's head.
 	FirstMS int64  `json:"first_ms,omitempty"`
 	Bytes   int64  `json:"bytes"`
@@ -40,6 +43,25 @@ type outcome struct {
 	// upstream.
 	left  bool
 	bytes int64
+	// estimated: the tokens are worked out from lengths.
+	estimated bool
+}
+
+// perToken is about how many bytes of text make a token.
+const perToken = 4
+
+// estimate fills in tokens that the answer didn't tell: an upstream that
+// leaves them out, or an answer that broke off, which is billed all the same.
+// sent is the size of the request in bytes.
+func (o *outcome) estimate(sent int64) {
+	came := o.reply || o.text > 0 && o.status < http.StatusBadRequest
+	t := &o.tokens
+	if came && t.Input+t.CacheRead+t.CacheWrite == 0 {
+		t.Input, o.estimated = sent/perToken, true
+	}
+	if said := o.text / perToken; !o.reply && came && t.Output < said || o.reply && t.Output == 0 && said > 0 {
+		t.Output, o.estimated = said, true
+	}
 }
 
 // account books one call and logs it, once.
@@ -51,8 +73,11 @@ func (s *session) account(c *call, out outcome) {
 	}
 	c.booked = true
 	l := &c.line
+	if c.kind == routeCall {
+		out.estimate(c.sent)
+	}
 	l.Status, l.Reply, l.Tokens = out.status, out.reply, out.tokens
-	l.Bytes = out.bytes
+	l.Bytes, l.Estimated = out.bytes, out.estimated
 	if out.model != l.Model {
 		l.Served = out.model
 	}
@@ -84,6 +109,7 @@ func (s *session) book(l *logLine, out outcome) {
 	m.Tokens = m.Tokens.Add(out.tokens)
 	m.CostUSD += l.Cost
 	m.Priced = m.Priced && l.Priced
+	m.Estimated = m.Estimated || out.estimated
 	if !out.left {
 		m.Last = out.status
 	}

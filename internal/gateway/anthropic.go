@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/assaybot/assay/internal/assay"
@@ -14,6 +15,8 @@ type anthropic struct{}
 
 func (anthropic) name() string { return "anthropic" }
 func (anthropic) base() string { return "https://api.anthropic.com" }
+
+func (anthropic) place(base *url.URL, asked string) string { return base.Path + asked }
 
 func (anthropic) route(r *http.Request) route {
 	switch {
@@ -31,14 +34,10 @@ func (anthropic) token(h http.Header) string {
 	if k := h.Get("X-Api-Key"); k != "" {
 		return k
 	}
-	scheme, rest, _ := strings.Cut(h.Get("Authorization"), " ")
-	if strings.EqualFold(scheme, "Bearer") {
-		return strings.TrimSpace(rest)
-	}
-	return ""
+	return bearer(h)
 }
 
-func (anthropic) authorise(h http.Header, u Upstream) {
+func (anthropic) authorise(h http.Header, _ url.Values, u Upstream) {
 	h.Del("X-Api-Key")
 	h.Del("Authorization")
 	switch {
@@ -52,23 +51,13 @@ func (anthropic) authorise(h http.Header, u Upstream) {
 	}
 }
 
-func (anthropic) asked(_ *http.Request, body []byte) string {
-	var in struct {
-		Model string `json:"model"`
-	}
-	_ = json.Unmarshal(body, &in) // a broken body is the upstream's to refuse
-	return in.Model
-}
+func (anthropic) asked(_ *http.Request, body []byte) string { return modelOf(body) }
 
 func (anthropic) failure(status int, text string) []byte {
-	data, err := json.Marshal(map[string]any{
+	return marshal(map[string]any{
 		"type":  "error",
 		"error": map[string]string{"type": anthropicKind(status), "message": text},
-	})
-	if err != nil {
-		return []byte(`{"type":"error"}`)
-	}
-	return data
+	}, `{"type":"error"}`)
 }
 
 func (a anthropic) event(status int, text string) []byte {
@@ -124,7 +113,7 @@ func (anthropic) meter(stream bool) meter {
 	if stream {
 		return &anthropicStream{}
 	}
-	return &anthropicBody{}
+	return &wholeBody{read: anthropicBody}
 }
 
 type anthropicUsage struct {
@@ -154,23 +143,11 @@ type anthropicMessage struct {
 	Usage anthropicUsage `json:"usage"`
 }
 
-// maxBody bounds what a meter keeps of an answer that is one JSON object.
-const maxBody = 32 << 20
-
-// anthropicBody meters an answer that isn't streamed.
-type anthropicBody struct{ buf bytes.Buffer }
-
-func (b *anthropicBody) Write(p []byte) (int, error) {
-	if room := maxBody - b.buf.Len(); room > 0 {
-		b.buf.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
-}
-
-func (b *anthropicBody) result() reading {
+// anthropicBody reads an answer that isn't streamed.
+func anthropicBody(data []byte) reading {
 	var m anthropicMessage
 	var r reading
-	if json.Unmarshal(b.buf.Bytes(), &m) != nil || m.Type != "message" {
+	if json.Unmarshal(data, &m) != nil || m.Type != "message" {
 		return r
 	}
 	r.model, r.reply = m.Model, true
@@ -192,8 +169,12 @@ func (s *anthropicStream) Write(p []byte) (int, error) {
 func (s *anthropicStream) result() reading { return s.r }
 
 func (s *anthropicStream) line(line []byte) {
-	data, ok := bytes.CutPrefix(line, []byte("data:"))
-	if !ok || !interesting(data) {
+	data, ok := bytes.CutPrefix(line, dataField)
+	if !ok {
+		return
+	}
+	if !interesting(data) {
+		s.r.text += framed(data)
 		return
 	}
 	var e struct {

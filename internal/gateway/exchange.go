@@ -55,18 +55,23 @@ func (s *session) exchange(c *call, w http.ResponseWriter, r *http.Request, body
 
 func (s *session) request(c *call, r *http.Request, body []byte) (*http.Request, error) {
 	u := *s.up.base
-	u.Path += r.URL.Path
-	u.RawQuery = r.URL.RawQuery
+	query := r.URL.Query()
+	members := len(query)
+	header := endToEnd(r.Header)
+	s.up.authorise(header, query, s.up.conf)
+	u.Path = s.up.place(s.up.base, r.URL.Path)
+	if u.RawQuery = r.URL.RawQuery; len(query) != members {
+		u.RawQuery = query.Encode()
+	}
 	req, err := http.NewRequestWithContext(c.ctx, r.Method, u.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	req.Header = endToEnd(r.Header)
+	req.Header = header
 	for _, h := range []string{"Cookie", "Content-Length", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Expect"} {
 		req.Header.Del(h)
 	}
 	req.Header.Set("Accept-Encoding", "identity")
-	s.up.authorise(req.Header, s.up.conf)
 	return req, nil
 }
 
@@ -194,6 +199,7 @@ func (s *session) passStream(c *call, w http.ResponseWriter, resp *http.Response
 		}
 	}
 	err := s.copy(c, w, io.TeeReader(body, m), before)
+	out.reply = out.reply || out.closing && out.reading.fault == nil
 	broke := false
 	switch {
 	case out.reading.fault != nil:

@@ -90,10 +90,14 @@ func FuzzMeter(f *testing.F) {
 	f.Add([]byte("event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":3}}}\n\n"), 5)
 	f.Add([]byte(`{"type":"message","usage":{"output_tokens":-3}}`), 1)
 	f.Add([]byte("data: {\"type\":\"error\",\"error\":{}}\r\n\r\n"), 2)
+	f.Add([]byte("data: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":-1,\"output_tokens\":2}}}\n\n"), 3)
+	f.Add([]byte("data: {\"choices\":[{\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":5,\"prompt_tokens_details\":{\"cached_tokens\":9}}}\n\ndata: [DONE]\n"), 4)
+	f.Add([]byte("data: {\"candidates\":[{\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":-4}}\n\n"), 5)
 	f.Fuzz(func(t *testing.T, data []byte, size int) {
 		size = max(1, min(size, 1<<16))
-		for _, stream := range []bool{true, false} {
-			whole, pieces := anthropic{}.meter(stream), anthropic{}.meter(stream)
+		for i := range 2 * len(providers()) {
+			p, stream := providers()[i/2], i%2 == 0
+			whole, pieces := p.meter(stream), p.meter(stream)
 			_, _ = whole.Write(data)
 			for rest := data; len(rest) > 0; {
 				n := min(size, len(rest))

@@ -3,6 +3,7 @@ package gateway
 import (
 	"io"
 	"net/http"
+	"net/url"
 
 	"github.com/assaybot/assay/internal/assay"
 )
@@ -24,8 +25,11 @@ type provider interface {
 	route(r *http.Request) route
 	// token is the key that a client presents.
 	token(h http.Header) string
-	// authorise replaces all credentials of h by the real key.
-	authorise(h http.Header, u Upstream)
+	// place is the path at the upstream for a path that a client asked for.
+	place(base *url.URL, asked string) string
+	// authorise replaces all credentials of a request by the real key, which
+	// goes into a header and never into the query.
+	authorise(h http.Header, query url.Values, u Upstream)
 	// asked reads the model's name out of a request.
 	asked(r *http.Request, body []byte) string
 	// meter reads an answer on its way; stream tells its form.
@@ -52,6 +56,11 @@ type reading struct {
 	hour int64
 	// reply: the model's reply came whole.
 	reply bool
+	// closing: it is whole once the answer ends, which may bring figures yet.
+	closing bool
+	// text is about how many bytes of words came, for answers that tell no
+	// tokens.
+	text int64
 	// fault is an error that came within an answer of status 200.
 	fault *assay.APIError
 }
@@ -66,7 +75,7 @@ func Providers() []string {
 	return out
 }
 
-func providers() []provider { return []provider{anthropic{}} }
+func providers() []provider { return []provider{anthropic{}, openai{}, gemini{}} }
 
 func providerNamed(name string) provider {
 	for _, p := range providers() {

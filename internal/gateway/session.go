@@ -47,6 +47,7 @@ type call struct {
 	start  time.Time
 	kind   route
 	booked bool
+	sent   int64 // bytes of the request
 	line   logLine
 }
 
@@ -109,7 +110,7 @@ func (s *session) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	c.line.Model = s.up.asked(r, body)
+	c.line.Model, c.sent = s.up.asked(r, body), int64(len(body))
 	if kind == routeCall && s.overBudget(c) {
 		s.refuse(w, statusBudget, fmt.Sprintf("assay: the trial's budget of %.2f USD is reached", s.spec.MaxCostUSD))
 		return

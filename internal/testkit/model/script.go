@@ -13,6 +13,7 @@ type Request struct {
 	// Seq counts calls of the server from 1.
 	Seq    int
 	Path   string
+	Query  string
 	Header http.Header
 	Model  string
 	Stream bool
@@ -54,6 +55,9 @@ type Reply struct {
 	// Usage that is told and counted; zero for DefaultUsage.
 	Usage assay.Tokens
 
+	// NoUsage leaves the figures out, where an API allows that.
+	NoUsage bool
+
 	// Silent never answers, until the client goes or the server closes.
 	Silent bool
 	// CutAfter ends the connection after that many events of a stream; 0
@@ -85,9 +89,12 @@ func Tool(name string, input any) Reply {
 	return Reply{Blocks: []Block{{Type: "tool_use", Tool: name, Input: input}}}
 }
 
-// Bash is a reply that runs a shell command.
+const shellTool = "Bash"
+
+// Bash is a reply that runs a shell command, with whichever tool the program
+// offers for that.
 func Bash(command string) Reply {
-	return Tool("Bash", map[string]any{"command": command, "description": "run a command"})
+	return Tool(shellTool, map[string]any{"command": command, "description": "run a command"})
 }
 
 // And puts the content of another reply behind that of r: text and several

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -98,27 +97,28 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
+	a := apiOf(r.URL.Path)
 	switch {
 	case r.Method != http.MethodPost:
-		sendError(w, Status(http.StatusNotFound))
-	case strings.HasSuffix(r.URL.Path, "/count_tokens"):
-		sendJSON(w, http.StatusOK, map[string]int{"input_tokens": 10})
-	case strings.HasSuffix(r.URL.Path, "/v1/messages"):
-		s.message(w, r, body)
+		sendError(w, messages{}, Status(http.StatusNotFound))
+	case counts(r.URL.Path):
+		sendJSON(w, http.StatusOK, map[string]int{"input_tokens": 10, "totalTokens": 10})
+	case a != nil:
+		s.message(w, r, a, body)
 	default:
-		sendError(w, Status(http.StatusNotFound))
+		sendError(w, messages{}, Status(http.StatusNotFound))
 	}
 }
 
-func (s *Server) message(w http.ResponseWriter, r *http.Request, body []byte) {
-	req, turns, err := parse(body)
+func (s *Server) message(w http.ResponseWriter, r *http.Request, a api, body []byte) {
+	req, turns, err := a.parse(r, body)
 	if err != nil {
-		sendError(w, Status(http.StatusBadRequest))
+		sendError(w, a, Status(http.StatusBadRequest))
 		return
 	}
-	req.Path, req.Header = r.URL.Path, r.Header.Clone()
+	req.Path, req.Query, req.Header = r.URL.Path, r.URL.RawQuery, r.Header.Clone()
 	req.Seq = s.note(&req)
-	reply := s.script(req, turns)
+	reply := speak(a, req, s.script(req, turns))
 	for k, v := range reply.Header {
 		w.Header().Set(k, v)
 	}
@@ -127,9 +127,9 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request, body []byte) {
 		<-r.Context().Done()
 	case isError(reply):
 		s.count(Served{Errors: 1})
-		sendError(w, reply)
+		sendError(w, a, reply)
 	default:
-		s.send(w, req, reply)
+		s.send(w, a, req, reply)
 	}
 }
 
@@ -150,31 +150,29 @@ func (s *Server) count(d Served) {
 	s.served.Tokens = s.served.Tokens.Add(d.Tokens)
 }
 
-func (s *Server) send(w http.ResponseWriter, req Request, reply Reply) {
+func (s *Server) send(w http.ResponseWriter, a api, req Request, reply Reply) {
 	m := message{id: fmt.Sprintf("msg_scripted_%d", req.Seq), model: req.Model, reply: reply}
-	if m.reply.Usage == (assay.Tokens{}) {
-		m.reply.Usage = DefaultUsage()
-	}
 	if reply.CutAfter == 0 && reply.ErrorAfter == 0 {
 		s.count(Served{Replies: 1, Tokens: m.reply.Usage})
 	}
 	if !req.Stream {
-		sendJSON(w, http.StatusOK, m.whole())
+		sendJSON(w, http.StatusOK, a.whole(m))
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	for i, e := range m.events() {
+	for i, e := range a.events(m) {
 		if reply.CutAfter > 0 && i == reply.CutAfter {
 			panic(http.ErrAbortHandler) // the only way to cut a connection off
 		}
-		if reply.ErrorAfter > 0 && i == reply.ErrorAfter {
-			e = errorEvent(reply)
+		broken := reply.ErrorAfter > 0 && i == reply.ErrorAfter
+		if broken {
+			e = a.faultEvent(reply)
 		}
-		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e["type"], encode(e)); err != nil {
+		if _, err := io.WriteString(w, a.frame(e)); err != nil {
 			return
 		}
 		_ = http.NewResponseController(w).Flush()
-		if e["type"] == "error" {
+		if broken {
 			return
 		}
 	}
@@ -186,8 +184,8 @@ func sendJSON(w http.ResponseWriter, code int, v any) {
 	_, _ = w.Write(encode(v))
 }
 
-func sendError(w http.ResponseWriter, r Reply) {
-	sendJSON(w, r.Status, errorEvent(r))
+func sendError(w http.ResponseWriter, a api, r Reply) {
+	sendJSON(w, r.Status, a.fault(r))
 }
 
 func errorEvent(r Reply) map[string]any {
