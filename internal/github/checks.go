@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -242,7 +241,7 @@ func (c *Client) Checks(ctx context.Context, ref, name string) ([]Check, error) 
 	var out []Check
 	o := &gh.ListCheckRunsOptions{CheckName: optional(name), Filter: gh.String("all"), ListOptions: gh.ListOptions{PerPage: 100}}
 	for {
-		page, resp, err := c.gh.Checks.ListCheckRunsForRef(ctx, c.repo.Owner, c.repo.Name, strings.ReplaceAll(ref, "/", "%2F"), o)
+		page, resp, err := c.gh.Checks.ListCheckRunsForRef(ctx, c.repo.Owner, c.repo.Name, ref, o)
 		if err != nil {
 			return nil, c.failed("listing check runs of "+ref, err)
 		}

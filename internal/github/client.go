@@ -162,7 +162,11 @@ func MayWrite(role string) bool {
 // AddLabels puts labels on an issue or a pull request; those that are there
 // stay.
 func (c *Client) AddLabels(ctx context.Context, number int, labels []string) error {
-	_, _, err := c.gh.Issues.AddLabelsToIssue(ctx, c.repo.Owner, c.repo.Name, number, labels)
+	// The library sends a bare list, which the description doesn't have.
+	req, err := c.gh.NewRequest(http.MethodPost, fmt.Sprintf("repos/%s/issues/%d/labels", c.repo, number), map[string][]string{"labels": labels})
+	if err == nil {
+		_, err = c.gh.Do(ctx, req, nil)
+	}
 	return c.failed(fmt.Sprintf("labelling #%d", number), err)
 }
 

@@ -82,9 +82,8 @@ func (s *Source) finishPulls(ctx context.Context, all []*pull) error {
 	if err := s.complete(ctx, jobs); err != nil {
 		return err
 	}
-	var closed []*issue
+	closed := shared(all)
 	for _, p := range all {
-		closed = append(closed, present(p.Closes)...)
 		if err := cmp.Or(p.whole("pull request"), short(fmt.Sprintf("pull request #%d: reviews", p.Number), p.Reviews)); err != nil {
 			return err
 		}
@@ -94,6 +93,29 @@ func (s *Source) finishPulls(ctx context.Context, all []*pull) error {
 		}
 	}
 	return s.finishIssues(ctx, closed)
+}
+
+// shared are the closed issues, each once: those that several pull requests
+// close become one and the same value.
+func shared(all []*pull) []*issue {
+	var out []*issue
+	known := map[string]*issue{}
+	for _, p := range all {
+		if p.Closes == nil {
+			continue
+		}
+		for n, i := range p.Closes.Nodes {
+			switch {
+			case i == nil:
+			case known[i.ID] != nil:
+				p.Closes.Nodes[n] = known[i.ID]
+			default:
+				known[i.ID] = i
+				out = append(out, i)
+			}
+		}
+	}
+	return out
 }
 
 func (s *Source) finishIssues(ctx context.Context, all []*issue) error {

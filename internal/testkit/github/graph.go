@@ -107,8 +107,12 @@ func (c *call) issuesOf(r *Repo, a args) any {
 	return connection("Issue", a, ordered(a, threads, func(t *Thread) any { return c.issueNode(nodes[t.Number]) }))
 }
 
+// list reads a list; a single value stands for a list of one.
 func list(v any) []string {
-	all, _ := v.([]any)
+	all, ok := v.([]any)
+	if !ok && v != nil {
+		all = []any{v}
+	}
 	out := make([]string, len(all))
 	for i, s := range all {
 		out[i] = fmt.Sprint(s)

@@ -1,6 +1,7 @@
 package github
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"unicode/utf8"
@@ -79,7 +80,8 @@ func (p place) addLabels() {
 	var in struct {
 		Labels []string `json:"labels"`
 	}
-	if !p.decode(&in) {
+	// Both {"labels": [...]} and a bare list are taken.
+	if json.Unmarshal(p.call.body, &in.Labels) != nil && !p.decode(&in) {
 		return
 	}
 	for _, l := range in.Labels {

@@ -137,6 +137,7 @@ func (s *Server) Watch(f func(Exchange)) {
 // Fault tells that the reply came from the script, and is not GitHub's own.
 type Exchange struct {
 	Method, Path, Query string
+	Escaped             string // the path as it was sent
 	Header              http.Header
 	Body                []byte
 	Status              int
@@ -169,7 +170,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.answer(rec, r, body, fault)
 	s.mu.Unlock()
 
-	e := Exchange{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Header: r.Header, Body: body,
+	e := Exchange{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Escaped: r.URL.EscapedPath(), Header: r.Header, Body: body,
 		Status: rec.Code, Reply: rec.Header(), Answer: rec.Body.Bytes(), Fault: fault != nil}
 	for _, f := range watch {
 		f(e)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -116,7 +115,7 @@ func refs(piece []byte) []string {
 
 // check validates a request, and the reply unless the script made it.
 func (c *rest) check(e github.Exchange) error {
-	path := e.Path
+	path := e.Escaped
 	// The description has no redirects by number, and one parameter for a
 	// path with slashes.
 	if strings.HasPrefix(path, "/repositories/") {
@@ -124,7 +123,7 @@ func (c *rest) check(e github.Exchange) error {
 	}
 	for _, many := range []string{"/contents/", "/git/ref/"} {
 		if head, tail, ok := strings.Cut(path, many); ok {
-			path = head + many + url.PathEscape(tail)
+			path = head + many + strings.ReplaceAll(tail, "/", "%2F")
 		}
 	}
 	req, err := http.NewRequestWithContext(context.Background(), e.Method, "https://api.github.com"+path+"?"+e.Query, bytes.NewReader(e.Body))
