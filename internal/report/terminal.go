@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -228,23 +229,61 @@ func (p *screen) elide(s string, width int) string {
 	return head + "…" + string(tail[at:])
 }
 
+// shownRows is how many rows of a name a terminal shows: a trial that missed
+// forty clauses is understood after a few, and the other formats have all.
+const shownRows = 3
+
 // list shows rows below each other: the name once, then what each row says.
 func (p *screen) list(t table) {
-	last := ""
-	for _, row := range t.rows {
-		name := listName(t, row)
-		if name != last {
-			p.wrap(name, "")
-			last = name
+	for i := 0; i < len(t.rows); {
+		name := listName(t, t.rows[i])
+		n := 1
+		for i+n < len(t.rows) && listName(t, t.rows[i+n]) == name {
+			n++
 		}
-		bullet := "  - "
-		for i := len(row) - listTexts(t); i < len(row); i++ {
-			if text := cut(clean(row[i]), maxCell); text != "" {
-				p.wrap(bullet+t.cols[i].head+": "+text, "      ")
-				bullet = "    "
-			}
+		p.wrap(name, "")
+		for _, row := range t.rows[i : i+min(n, shownRows)] {
+			p.item(t, row)
+		}
+		if n > shownRows {
+			p.line(fmt.Sprintf("  and %d more; the other formats list all", n-shownRows))
+		}
+		i += n
+	}
+}
+
+// item is one row: its first text is the headline, the others are joined
+// below it.
+func (p *screen) item(t table, row []string) {
+	first := len(row) - listTexts(t)
+	var texts []string
+	for i := first; i < len(row); i++ {
+		if text := cut(clean(row[i]), maxCell); text != "" {
+			texts = append(texts, text)
 		}
 	}
+	if len(t.cols) > 3 {
+		texts = missTexts(row, first)
+	}
+	for i, text := range texts {
+		if i == 0 {
+			p.wrap("  - "+text, "      ")
+			continue
+		}
+		p.wrap("      "+text, "      ")
+	}
+}
+
+// missTexts are the lines of a miss: the clause first, since that is what a
+// person asks for, then which test of which check said so.
+func missTexts(row []string, first int) []string {
+	text := func(i int) string { return cut(clean(row[first+i]), maxCell) }
+	check, clause, test, message := text(0), text(1), text(2), text(3)
+	where := strings.Join(slices.DeleteFunc([]string{check, test, message}, func(s string) bool { return s == "" }), ": ")
+	if clause == "" {
+		return []string{where}
+	}
+	return []string{clause, where}
 }
 
 // listTexts is the number of columns at the end that are texts of their own.
