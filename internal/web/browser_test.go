@@ -62,11 +62,11 @@ func browser(t *testing.T, width, height int64) context.Context {
 		cancelAlloc()
 		_ = os.RemoveAll(profile)
 	})
-	do(t, ctx, chromedp.EmulateViewport(width, height))
+	do(ctx, t, chromedp.EmulateViewport(width, height))
 	return ctx
 }
 
-func do(t *testing.T, ctx context.Context, actions ...chromedp.Action) {
+func do(ctx context.Context, t *testing.T, actions ...chromedp.Action) {
 	t.Helper()
 	if err := chromedp.Run(ctx, actions...); err != nil {
 		t.Fatal(err)
@@ -144,10 +144,10 @@ const watch = `(() => {
   }).observe(document.body, { childList: true, subtree: true }));
 })()`
 
-func shot(t *testing.T, ctx context.Context, name string) {
+func shot(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
 	var png []byte
-	do(t, ctx, chromedp.CaptureScreenshot(&png))
+	do(ctx, t, chromedp.CaptureScreenshot(&png))
 	if dir := os.Getenv("ASSAY_SCREENSHOTS"); dir != "" {
 		if err := os.WriteFile(filepath.Join(dir, name+".png"), png, 0o600); err != nil {
 			t.Fatal(err)
@@ -174,33 +174,33 @@ func TestHundredCandidatesByKeyboardAlone(t *testing.T) {
 	srv := httptest.NewServer(Handler(desk, testToken))
 	defer srv.Close()
 	ctx := browser(t, 1440, 900)
-	do(t, ctx, chromedp.ActionFunc(func(ctx context.Context) error {
+	do(ctx, t, chromedp.ActionFunc(func(ctx context.Context) error {
 		_, err := cdppage.AddScriptToEvaluateOnNewDocument(watch).Do(ctx)
 		return err
 	}), chromedp.Navigate(srv.URL+"/?token="+testToken), visibly("main[data-id]"))
-	shot(t, ctx, "desktop-first")
+	shot(ctx, t, "desktop-first")
 
 	var want []assay.Review
 	for i := range 100 {
 		var id string
-		do(t, ctx, chromedp.Evaluate(`document.querySelector("main").dataset.id`, &id))
+		do(ctx, t, chromedp.Evaluate(`document.querySelector("main").dataset.id`, &id))
 		keys, r := plan(i, desk.Reasons())
 		r.Candidate = id
 		want = append(want, r)
 		for _, k := range keys {
-			do(t, ctx, press(k))
+			do(ctx, t, press(k))
 		}
-		do(t, ctx, holds(fmt.Sprintf(`window.times.length > %d`, i)))
+		do(ctx, t, holds(fmt.Sprintf(`window.times.length > %d`, i)))
 		if i == 40 {
-			shot(t, ctx, "desktop-middle")
+			shot(ctx, t, "desktop-middle")
 		}
 	}
-	do(t, ctx, holds(`document.querySelector("[data-count=skipped]").textContent === "20"`))
-	do(t, ctx, holds(`document.querySelector("h1").textContent === "All decided"`))
-	shot(t, ctx, "desktop-done")
+	do(ctx, t, holds(`document.querySelector("[data-count=skipped]").textContent === "20"`))
+	do(ctx, t, holds(`document.querySelector("h1").textContent === "All decided"`))
+	shot(ctx, t, "desktop-done")
 
 	var times []float64
-	do(t, ctx, chromedp.Evaluate(`window.times`, &times))
+	do(ctx, t, chromedp.Evaluate(`window.times`, &times))
 	slices.Sort(times)
 	t.Logf("%d decisions; key press to the next candidate: median %.1f ms, most %.1f ms", len(times), times[len(times)/2], times[len(times)-1])
 	if median := times[len(times)/2]; median >= 1000 {
@@ -261,7 +261,7 @@ func TestBrowserUndoSearchAndForeignText(t *testing.T) {
 	shows := func(id string) chromedp.Action {
 		return holds(fmt.Sprintf(`document.querySelector("main")?.dataset.id === %q`, id))
 	}
-	do(t, ctx, network.Enable(), chromedp.Navigate(srv.URL+"/?token="+testToken), visibly("main[data-id]"), shows("pull-1"),
+	do(ctx, t, network.Enable(), chromedp.Navigate(srv.URL+"/?token="+testToken), visibly("main[data-id]"), shows("pull-1"),
 		press("n"), press("asr"), press(kb.Escape), // a note takes keys as text
 		press("a"), count("accepted", "1"), shows("pull-2"),
 		press("u"), count("accepted", "0"), shows("pull-1"),
@@ -269,11 +269,11 @@ func TestBrowserUndoSearchAndForeignText(t *testing.T) {
 		press("r"), press(kb.Escape), press("s"), count("skipped", "1"), shows("pull-2"),
 		press("d"), holds(`getComputedStyle(document.querySelector(".diff")).display === "none"`),
 		press("?"), visibly("#help[open]"))
-	shot(t, ctx, "help")
-	do(t, ctx, press("a"), press(kb.Escape), // keys mean nothing behind the help
+	shot(ctx, t, "help")
+	do(ctx, t, press("a"), press(kb.Escape), // keys mean nothing behind the help
 		press("d"), press("/"), press("#1005"), press(kb.Enter), visibly(`main[data-id="pull-5"]`),
 		press("l"), visibly(".rows"))
-	shot(t, ctx, "list")
+	shot(ctx, t, "list")
 	if len(outside) > 0 {
 		t.Errorf("the page asked for %q", outside)
 	}
@@ -294,15 +294,15 @@ func TestBrowserTellsWhatIsNotSaved(t *testing.T) {
 	alarmed := func(text string) chromedp.Action {
 		return holds(fmt.Sprintf(`!document.querySelector("#alarm").hidden && document.querySelector("#alarm").textContent.includes(%q)`, text))
 	}
-	do(t, ctx, chromedp.Navigate(srv.URL+"/?token="+testToken), visibly("main[data-id]"))
+	do(ctx, t, chromedp.Navigate(srv.URL+"/?token="+testToken), visibly("main[data-id]"))
 	gate.shut.Store(true)
-	do(t, ctx, press("a"), alarmed("Not saved yet"), press("a"))
-	shot(t, ctx, "alarm")
+	do(ctx, t, press("a"), alarmed("Not saved yet"), press("a"))
+	shot(ctx, t, "alarm")
 	gate.shut.Store(false)
-	do(t, ctx, holds(`document.querySelector("#alarm").hidden && document.querySelector("[data-count=accepted]").textContent === "1"`))
+	do(ctx, t, holds(`document.querySelector("#alarm").hidden && document.querySelector("[data-count=accepted]").textContent === "1"`))
 
 	changeDigest(t, path, "pull-2")
-	do(t, ctx, press("a"), alarmed("mined again"))
+	do(ctx, t, press("a"), alarmed("mined again"))
 	compare(t, path, []assay.Review{{Candidate: "pull-1", Decision: assay.Accept}})
 }
 
@@ -312,18 +312,18 @@ func TestBrowserPhoneAndDark(t *testing.T) {
 	srv := httptest.NewServer(Handler(desk, testToken))
 	defer srv.Close()
 	ctx := browser(t, 390, 844)
-	do(t, ctx, chromedp.Navigate(srv.URL+"/?token="+testToken), visibly("main[data-id]"))
-	shot(t, ctx, "phone")
+	do(ctx, t, chromedp.Navigate(srv.URL+"/?token="+testToken), visibly("main[data-id]"))
+	shot(ctx, t, "phone")
 	var wide bool
-	do(t, ctx, chromedp.Evaluate(`document.documentElement.scrollWidth > innerWidth`, &wide))
+	do(ctx, t, chromedp.Evaluate(`document.documentElement.scrollWidth > innerWidth`, &wide))
 	if wide {
 		t.Error("the page is wider than a phone")
 	}
-	do(t, ctx, click(".reasons summary"), visibly(".menu"))
-	shot(t, ctx, "phone-reasons")
-	do(t, ctx, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}),
+	do(ctx, t, click(".reasons summary"), visibly(".menu"))
+	shot(ctx, t, "phone-reasons")
+	do(ctx, t, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}),
 		chromedp.EmulateViewport(1440, 900))
-	shot(t, ctx, "dark")
+	shot(ctx, t, "dark")
 }
 
 // Without JavaScript the plain forms do everything.
@@ -333,12 +333,12 @@ func TestBrowserWithoutJavaScript(t *testing.T) {
 	srv := httptest.NewServer(Handler(desk, testToken))
 	defer srv.Close()
 	ctx := browser(t, 1024, 768)
-	do(t, ctx, network.Enable(), network.SetBlockedURLs([]string{"*app.js*"}), chromedp.Navigate(srv.URL+"/?token="+testToken),
+	do(ctx, t, network.Enable(), network.SetBlockedURLs([]string{"*app.js*"}), chromedp.Navigate(srv.URL+"/?token="+testToken),
 		visibly(`main[data-id="pull-1"]`),
 		click(`button[value=accept]`), visibly(`main[data-id="pull-2"]`),
 		click(`.reasons summary`), click(`button[value=too_easy]`), visibly(`main[data-id="pull-3"]`),
 		click(`#undo button`), visibly(`main[data-id="pull-2"]`))
-	shot(t, ctx, "without-js")
+	shot(ctx, t, "without-js")
 	compare(t, path, []assay.Review{
 		{Candidate: "pull-1", Decision: assay.Accept},
 		{Candidate: "pull-2", Decision: assay.Reject, Reason: "too_easy"},
