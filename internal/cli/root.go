@@ -114,7 +114,7 @@ Start with 'assay demo', then 'assay doctor' to see what this machine can do.`,
 		return usageError{err: nearestFlag(c, err), cmd: c.CommandPath()}
 	})
 	root.AddCommand(
-		newRun(f, runRun), newReport(f, reportRun), newCompare(f, compareRun), newGrade(f, gradeRun), newLint(f, lintRun),
+		newRun(f, runRun), newReport(f, reportRun), newCompare(f, compareRun), newPublish(f, publishRun), newGrade(f, gradeRun), newLint(f, lintRun),
 		newMine(f, mineRun), newBuild(f, buildRun), newValidate(f, validateRun), newYield(f, yieldRun), newReview(f, reviewRun),
 		newSchema(f), newDoctor(f, doctorRun), newClean(f, cleanRun), newDemo(f, demoRun),
 	)

@@ -45,6 +45,9 @@ type Flow struct {
 	// the program for it is missing.
 	Clock map[string]string
 
+	// GitHub is where scores are published.
+	GitHub GitHub
+
 	CleanUp func(ctx context.Context, all bool) ([]string, error)
 	Check   func(ctx context.Context) []Finding
 	// Free tells the room left on the disk of a folder, in bytes.

@@ -91,12 +91,14 @@ func (t *Target) Comments(ctx context.Context, number int) ([]publish.Comment, e
 }
 
 func (t *Target) commentOf(c Comment) publish.Comment {
-	return publish.Comment{ID: c.ID, Node: c.Node, Body: c.Body, URL: c.URL, Mine: t.author != "" && bare(c.Author) == t.author}
+	return publish.Comment{ID: c.ID, Node: c.Node, Body: c.Body, URL: c.URL, Mine: t.mine(c.Author)}
 }
 
-// bare is a login as both interfaces agree on it: REST ends an App's with
-// "[bot]", GraphQL doesn't always.
-func bare(login string) string { return strings.TrimSuffix(strings.ToLower(login), "[bot]") }
+// mine tells whether a login, as REST writes it, is the token's own account.
+// GraphQL may leave out the "[bot]" that an App's login ends with.
+func (t *Target) mine(login string) bool {
+	return t.author != "" && (strings.EqualFold(login, t.author) || strings.EqualFold(login, t.author+"[bot]"))
+}
 
 const viewerQuery = `query Viewer { viewer { login } }`
 
@@ -111,7 +113,7 @@ func (t *Target) whoami(ctx context.Context) error {
 	if out.Viewer == nil || out.Viewer.Login == "" {
 		return errors.New("GitHub didn't say whose token this is")
 	}
-	t.author = bare(out.Viewer.Login)
+	t.author = out.Viewer.Login
 	return nil
 }
 

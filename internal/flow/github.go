@@ -1,0 +1,85 @@
+package flow
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/assaybot/assay/internal/assay"
+	"github.com/assaybot/assay/internal/publish"
+)
+
+// GitHub is what a workflow's step knows of its surroundings; the zero value
+// is a machine that knows nothing. Event, Summary and Output are files.
+type GitHub struct {
+	Repo, SHA, Event, Summary, Output string
+	// Run is the web address of the workflow run.
+	Run string
+	// Actions is true in a step of a workflow, whose log takes commands.
+	Actions bool
+	// Open is the repository as a target to post to; nil without a token.
+	Open func(repo string) (publish.Target, error)
+}
+
+// event is what is read of a workflow's event.
+type event struct {
+	PullRequest *struct {
+		Number int
+		Head   struct{ SHA string }
+	} `json:"pull_request"`
+	Issue *struct {
+		Number      int
+		PullRequest *struct{} `json:"pull_request"`
+	}
+	WorkflowRun *struct {
+		HeadSHA      string                 `json:"head_sha"`
+		PullRequests []struct{ Number int } `json:"pull_requests"`
+	} `json:"workflow_run"`
+}
+
+// maxEvent bounds an event's file: GitHub sends no payload above 25 MB.
+const maxEvent = 32 << 20
+
+// subject is the pull request and the commit of the event: a pull request's
+// own head and not the merge that GITHUB_SHA names. Zero values are unknown.
+func (g GitHub) subject() (number int, sha string, err error) {
+	if g.Event == "" {
+		return 0, g.SHA, nil
+	}
+	info, err := os.Stat(g.Event)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, g.SHA, nil
+	case err != nil:
+		return 0, "", err
+	case info.Size() > maxEvent:
+		return 0, "", assay.Userf("the event's file %s is too large", g.Event)
+	}
+	data, err := os.ReadFile(g.Event)
+	if err != nil {
+		return 0, "", err
+	}
+	var e event
+	if err := json.Unmarshal(data, &e); err != nil {
+		return 0, "", assay.Userf("the event's file %s is no JSON: %v", g.Event, err)
+	}
+	number, sha = e.subject(g.SHA)
+	return number, sha, nil
+}
+
+func (e event) subject(sha string) (int, string) {
+	switch {
+	case e.PullRequest != nil:
+		return e.PullRequest.Number, strings.ToLower(e.PullRequest.Head.SHA)
+	case e.WorkflowRun != nil && len(e.WorkflowRun.PullRequests) > 0:
+		return e.WorkflowRun.PullRequests[0].Number, e.WorkflowRun.HeadSHA
+	case e.WorkflowRun != nil:
+		return 0, e.WorkflowRun.HeadSHA
+	case e.Issue != nil && e.Issue.PullRequest != nil:
+		// The default branch's commit was not what was scored.
+		return e.Issue.Number, ""
+	}
+	return 0, sha
+}
