@@ -4,7 +4,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/assaybot/assay/internal/assay"
@@ -17,6 +16,9 @@ const (
 	Nop        = "nop"
 	Command    = "command"
 	ClaudeCode = "claude-code"
+	Codex      = "codex"
+	Gemini     = "gemini"
+	Opencode   = "opencode"
 )
 
 // Options are what agents need of the machine.
@@ -31,7 +33,7 @@ type Options struct {
 
 // All lists the agents in the order of the documentation.
 func All(o Options) []run.Agent {
-	return []run.Agent{oracle{}, nop{}, command{o}, claude{o}}
+	return []run.Agent{oracle{}, nop{}, command{o}, claude{o}, codex{o}, gemini{o}, opencode{o}}
 }
 
 // Find is the agent of that name among all, nil for none.
@@ -45,11 +47,16 @@ func Find(all []run.Agent, name string) run.Agent {
 }
 
 // Names are the names of all agents.
-func Names() []string { return []string{Oracle, Nop, Command, ClaudeCode} }
+func Names() []string {
+	return []string{Oracle, Nop, Command, ClaudeCode, Codex, Gemini, Opencode}
+}
 
 // UsesModels tells whether an agent is multiplied by models and efforts; the
 // reference agents and command are not.
-func UsesModels(name string) bool { return name == ClaudeCode }
+func UsesModels(name string) bool {
+	_, ours := recipes()[name]
+	return ours
+}
 
 func (o Options) kitDir(name string) string {
 	if dir := o.KitDirs[name]; dir != "" {
@@ -93,20 +100,6 @@ func isKey(name string) bool {
 		"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "OPENAI_API_KEY",
 		"GEMINI_API_KEY", "GOOGLE_API_KEY", "GITHUB_TOKEN", "GH_TOKEN",
 	}, name)
-}
-
-// needModel checks what every agent with a model of Anthropic's needs.
-func needModel(t assay.Trial, have run.Credentials, ps *assay.Problems) {
-	key := t.Agent.Key()
-	switch {
-	case t.Model == "":
-		ps.Addf("", 0, "agent %s needs a model: name one with --model", key)
-	case strings.HasPrefix(t.Model, "-") || strings.ContainsAny(t.Model, " \t\r\n\x00"):
-		ps.Addf("", 0, "agent %s: %q is no name of a model", key, t.Model)
-	}
-	if !have["anthropic"] {
-		ps.Addf("", 0, "agent %s needs access to a model: set ANTHROPIC_API_KEY (and ANTHROPIC_BASE_URL for an endpoint of your own)", key)
-	}
 }
 
 // home is a path below the box's home directory.

@@ -196,26 +196,26 @@ func TestTextParser(t *testing.T) {
 
 func TestEnsureKit(t *testing.T) {
 	dir := t.TempDir()
-	have := filepath.Join(dir, ClaudeKit(""), "bin")
+	have := filepath.Join(dir, KitName(ClaudeCode, ""), "bin")
 	if err := os.MkdirAll(have, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(have, "claude"), []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	kit, err := EnsureKit(t.Context(), KitRequest{CacheDir: dir})
+	kit, err := EnsureKit(t.Context(), KitRequest{CacheDir: dir, Agent: ClaudeCode})
 	if err != nil || kit.Name != "claude-code-2.1.197" || kit.Dir != filepath.Join(dir, kit.Name) {
 		t.Errorf("%+v %v", kit, err)
 	}
-	if err := EnsureKits(t.Context(), KitRequest{CacheDir: dir}, []assay.AgentSpec{{Name: Nop}, {Name: ClaudeCode}}); err != nil {
+	if err := EnsureKits(t.Context(), KitRequest{CacheDir: dir, Agent: ClaudeCode}, []assay.AgentSpec{{Name: Nop}, {Name: ClaudeCode}}); err != nil {
 		t.Error(err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	_, err = EnsureKit(t.Context(), KitRequest{CacheDir: dir, Version: "1.0.0"})
+	_, err = EnsureKit(t.Context(), KitRequest{CacheDir: dir, Agent: ClaudeCode, Version: "1.0.0"})
 	if !assay.IsUser(err) || !strings.Contains(err.Error(), "npm") {
 		t.Error(err)
 	}
-	if _, err = EnsureKit(t.Context(), KitRequest{CacheDir: dir, Version: "../1"}); !assay.IsUser(err) {
+	if _, err = EnsureKit(t.Context(), KitRequest{CacheDir: dir, Agent: ClaudeCode, Version: "../1"}); !assay.IsUser(err) {
 		t.Error(err)
 	}
 }
@@ -224,13 +224,13 @@ func TestEnsureKit(t *testing.T) {
 // folder as npm does.
 func TestEnsureKitLaysOut(t *testing.T) {
 	bin, dir := t.TempDir(), t.TempDir()
-	script := "#!/bin/sh\n[ -z \"$MY_TOKEN\" ] || exit 9\nd=\"$3/node_modules/" + claudePackage() + "\"\nmkdir -p \"$d\" && echo \"$8\" > \"$d/claude\"\n"
+	script := "#!/bin/sh\n[ -z \"$MY_TOKEN\" ] || exit 9\nd=\"$3/node_modules/" + claudePackage() + "\"\nmkdir -p \"$d\" && echo \"$9\" > \"$d/claude\"\n"
 	if err := os.WriteFile(filepath.Join(bin, "npm"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	path := bin + ":" + os.Getenv("PATH")
 	t.Setenv("PATH", path)
-	kit, err := EnsureKit(t.Context(), KitRequest{CacheDir: dir, Version: "1.2.3", Env: []string{"PATH=" + path, "MY_TOKEN=x"}})
+	kit, err := EnsureKit(t.Context(), KitRequest{CacheDir: dir, Agent: ClaudeCode, Version: "1.2.3", Env: []string{"PATH=" + path, "MY_TOKEN=x"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestEnsureKitLaysOut(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, "npm"), []byte("#!/bin/sh\necho no such version >&2; exit 1\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, err = EnsureKit(t.Context(), KitRequest{CacheDir: dir, Version: "9.9.9", Env: []string{"PATH=" + path}})
+	_, err = EnsureKit(t.Context(), KitRequest{CacheDir: dir, Agent: ClaudeCode, Version: "9.9.9", Env: []string{"PATH=" + path}})
 	if err == nil || assay.IsUser(err) || !strings.Contains(err.Error(), "no such version") {
 		t.Error(err)
 	}

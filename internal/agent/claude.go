@@ -1,14 +1,10 @@
 package agent
 
 import (
-	"regexp"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/assaybot/assay/internal/assay"
 	"github.com/assaybot/assay/internal/run"
-	"github.com/assaybot/assay/internal/schema"
 	"github.com/assaybot/assay/internal/tree"
 )
 
@@ -30,38 +26,28 @@ func (claude) Name() string { return ClaudeCode }
 
 func efforts() []string { return []string{"low", "medium", "high", "xhigh", "max"} }
 
-var versionShape = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
-
 // Check tells all that would keep the program from working.
 func (c claude) Check(t assay.Trial, have run.Credentials) assay.Problems {
 	var ps assay.Problems
-	needModel(t, have, &ps)
-	if t.Effort != "" && !slices.Contains(efforts(), t.Effort) {
-		ps.Addf("", 0, "agent %s knows no effort %q, only %s%s",
-			t.Agent.Key(), t.Effort, strings.Join(efforts(), ", "), schema.Hint(t.Effort, efforts()))
-	}
-	if v := t.Agent.Version; v != "" && !versionShape.MatchString(v) {
-		ps.Addf("", 0, "agent %s: %q is no version such as %s", t.Agent.Key(), v, ClaudeVersion)
-	}
-	if len(t.Agent.Command) > 0 {
-		ps.Addf("", 0, "agent %s takes no command of its own; use the agent \"command\" for that", t.Agent.Key())
-	}
+	needModel(t, have, apiAnthropic, &ps)
+	checkEffort(t, efforts(), &ps)
+	checkProgram(t, ClaudeVersion, &ps)
 	c.o.checkEnv(t.Agent, &ps)
 	return ps
 }
 
 // Invoke says how to start the program.
 func (c claude) Invoke(in run.Invocation) (run.Launch, error) {
-	kit := run.Kit{Name: ClaudeKit(in.Trial.Agent.Version)}
-	if kit.Dir = c.o.kitDir(kit.Name); kit.Dir == "" {
-		return run.Launch{}, assay.Userf("there is no folder with the program of %s: give a cache folder for kits", kit.Name)
+	kit, err := c.o.kit(in.Trial.Agent)
+	if err != nil {
+		return run.Launch{}, err
 	}
 	l := run.Launch{
 		Argv:     c.argv(in, in.Root+run.KitDir+"/"+kit.Name+"/bin/claude"),
 		Env:      c.env(in),
-		Stdin:    claudePrompt(in.Prompt),
+		Stdin:    notCommand(in.Prompt),
 		Kits:     []run.Kit{kit},
-		Provider: "anthropic",
+		Provider: apiAnthropic,
 		Parser:   newClaudeParser(in.Prompt),
 		Grace:    grace,
 	}
@@ -69,16 +55,6 @@ func (c claude) Invoke(in run.Invocation) (run.Launch, error) {
 		l.Home = tree.Tree{systemFile: tree.Text(in.System)}
 	}
 	return l, nil
-}
-
-// claudePrompt keeps a statement that begins like a command ("/init ...")
-// from being taken for one. Every other byte goes in untouched, "@" included:
-// a path after it is read into the conversation, as it would be for a person.
-func claudePrompt(s string) string {
-	if strings.HasPrefix(strings.TrimSpace(s), "/") {
-		return "The task:\n\n" + s
-	}
-	return s
 }
 
 func (c claude) argv(in run.Invocation, program string) []string {

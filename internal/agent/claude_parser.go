@@ -190,28 +190,7 @@ func (p *claudeParser) init(b []byte) {
 	p.facts.Session, p.facts.Version, p.cwd = atif.Cut(e.Session, 256), atif.Cut(e.Version, 64), e.Cwd
 }
 
-// apiError counts an error with those of the same status, or of the same
-// kind where there is no status.
-func (p *claudeParser) apiError(e assay.APIError) {
-	e.Message = atif.Cut(e.Message, maxDetail)
-	for i := range p.facts.APIErrors {
-		o := &p.facts.APIErrors[i]
-		if o.Status != e.Status || (e.Status == 0 && o.Kind != e.Kind) {
-			continue
-		}
-		o.Count += e.Count
-		if e.Message != "" {
-			o.Message = e.Message
-		}
-		if o.Kind == "" || o.Kind == "unknown" {
-			o.Kind = e.Kind
-		}
-		return
-	}
-	if len(p.facts.APIErrors) < 50 {
-		p.facts.APIErrors = append(p.facts.APIErrors, e)
-	}
-}
+func (p *claudeParser) apiError(e assay.APIError) { addAPIError(&p.facts, e) }
 
 // settle counts the error that the program told last, with its status.
 func (p *claudeParser) settle(status int) {

@@ -38,6 +38,7 @@ type seen struct {
 	exit  int
 	work  string
 	out   string
+	err   string
 }
 
 // runReal runs the program as a trial does: with the launch of the agent,
@@ -94,7 +95,10 @@ func start(t *testing.T, l run.Launch, program, root string) seen {
 	for k, v := range l.Env {
 		cmd.Env = append(cmd.Env, k+"="+v)
 	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	raw, err := cmd.Output()
+	out.err = stderr.String()
 	if cmd.ProcessState == nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func (c command) Check(t assay.Trial, have run.Credentials) assay.Problems {
 		ps.Addf("", 0, "agent %s needs the command to run", t.Agent.Key())
 	}
 	if t.Model != "" {
-		needModel(t, have, &ps)
+		needModel(t, have, commandAPI(t.Model), &ps)
 	}
 	c.o.checkEnv(t.Agent, &ps)
 	return ps
@@ -49,10 +49,19 @@ func (c command) Invoke(in run.Invocation) (run.Launch, error) {
 		l.Env["ASSAY_SYSTEM_PROMPT_FILE"] = home(in.Root, systemFile)
 	}
 	if in.Trial.Model != "" {
-		l.Provider = "anthropic"
+		l.Provider = commandAPI(in.Trial.Model)
 		modelEnv(l.Env, in)
 	}
 	return l, nil
+}
+
+// commandAPI is the API that a model's name belongs to; the first of ours
+// where it doesn't tell.
+func commandAPI(model string) string {
+	if api := apiOf(model); api != "" {
+		return api
+	}
+	return apiAnthropic
 }
 
 // systemFile is where a variant's text lies below the home directory.
@@ -64,6 +73,8 @@ func modelEnv(env map[string]string, in run.Invocation) {
 	env["ANTHROPIC_MODEL"] = in.Trial.Model
 	env["OPENAI_BASE_URL"] = strings.TrimSuffix(in.ModelURL, "/") + "/v1"
 	env["OPENAI_API_KEY"] = in.Token
+	env["GOOGLE_GEMINI_BASE_URL"] = in.ModelURL
+	env["GEMINI_API_KEY"] = in.Token
 	env["ASSAY_MODEL"] = in.Trial.Model
 	env["ASSAY_EFFORT"] = in.Trial.Effort
 }

@@ -2,14 +2,11 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -17,20 +14,12 @@ import (
 	"github.com/assaybot/assay/internal/run"
 )
 
-// ClaudeKit is the name of the kit of a version of Claude Code; "" is the
-// default version.
-func ClaudeKit(version string) string {
-	if version == "" {
-		version = ClaudeVersion
-	}
-	return assay.SafeName(ClaudeCode+"-"+version, 60)
-}
-
 // KitRequest says which kit is wanted. Env is the host's environment, of
 // which npm gets what holds no secret; Log receives what npm prints and may
 // be nil.
 type KitRequest struct {
 	CacheDir string
+	Agent    string
 	Version  string
 	Env      []string
 	Log      io.Writer
@@ -40,10 +29,10 @@ type KitRequest struct {
 // those of agents without a program of ours need nothing.
 func EnsureKits(ctx context.Context, r KitRequest, specs []assay.AgentSpec) error {
 	for _, spec := range specs {
-		if spec.Name != ClaudeCode {
+		if _, ours := recipes()[spec.Name]; !ours {
 			continue
 		}
-		r.Version = spec.Version
+		r.Agent, r.Version = spec.Name, spec.Version
 		if _, err := EnsureKit(ctx, r); err != nil {
 			return err
 		}
@@ -51,19 +40,25 @@ func EnsureKits(ctx context.Context, r KitRequest, specs []assay.AgentSpec) erro
 	return nil
 }
 
-// EnsureKit makes sure that a version of Claude Code is in the cache folder:
-// <cache>/<kit>/bin/claude, the program alone. What is missing is fetched
-// with npm, complete or not at all; no script of a package is run.
+// EnsureKit makes sure that a version of an agent's program is in the cache
+// folder, as <cache>/<kit>: the program and what it can't do without. What is
+// missing is fetched with npm, complete or not at all; no script of a package
+// is run.
 func EnsureKit(ctx context.Context, r KitRequest) (run.Kit, error) {
+	how, ours := recipes()[r.Agent]
+	if !ours {
+		return run.Kit{}, assay.Userf("there is no kit for the agent %q", r.Agent)
+	}
 	version := r.Version
 	if version == "" {
-		version = ClaudeVersion
+		version = how.version
 	}
 	if !versionShape.MatchString(version) {
-		return run.Kit{}, assay.Userf("%q is no version of Claude Code such as %s", version, ClaudeVersion)
+		return run.Kit{}, assay.Userf("%q is no version of %s such as %s", version, how.title, how.version)
 	}
-	kit := run.Kit{Name: ClaudeKit(version), Dir: filepath.Join(r.CacheDir, ClaudeKit(version))}
-	if hasProgram(kit.Dir) {
+	name := KitName(r.Agent, version)
+	kit := run.Kit{Name: name, Dir: filepath.Join(r.CacheDir, name)}
+	if how.complete(kit.Dir) {
 		return kit, nil
 	}
 	if err := os.MkdirAll(r.CacheDir, 0o755); err != nil {
@@ -74,59 +69,20 @@ func EnsureKit(ctx context.Context, r KitRequest) (run.Kit, error) {
 		return run.Kit{}, assay.Infra(assay.InfraDisk, "making the folder of a kit", err)
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
-	pkg := claudePackage()
-	if err := npmInstall(ctx, r, tmp, pkg+"@"+version); err != nil {
+	if err := npmInstall(ctx, r, tmp, how.packages(version)); err != nil {
 		return run.Kit{}, err
 	}
-	if err := settle(filepath.Join(tmp, "node_modules", filepath.FromSlash(pkg)), tmp, kit.Dir); err != nil {
+	if err := how.settle(tmp, kit.Dir); err != nil {
 		return run.Kit{}, fmt.Errorf("laying out the kit %s: %w", kit.Name, err)
 	}
 	return kit, nil
 }
 
-func hasProgram(dir string) bool {
-	info, err := os.Stat(filepath.Join(dir, "bin", "claude"))
-	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
-}
-
-// claudePackage is the package with the native program for this machine; the
-// boxes' platform is the same.
-func claudePackage() string {
-	arch := runtime.GOARCH
-	if arch == "amd64" {
-		arch = "x64"
-	}
-	return "@anthropic-ai/claude-code-" + runtime.GOOS + "-" + arch
-}
-
-// settle moves the program out of the package and the kit to its place.
-// Another process may have been faster; its kit is as good.
-func settle(pkg, tmp, dir string) error {
-	kit := filepath.Join(tmp, "kit")
-	if err := os.MkdirAll(filepath.Join(kit, "bin"), 0o755); err != nil {
-		return err
-	}
-	program := filepath.Join(kit, "bin", "claude")
-	if err := os.Rename(filepath.Join(pkg, "claude"), program); err != nil {
-		return err
-	}
-	if err := os.Chmod(program, 0o755); err != nil {
-		return err
-	}
-	err := os.Rename(filepath.Join(pkg, "LICENSE.md"), filepath.Join(kit, "LICENSE.md"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := os.Rename(kit, dir); err != nil && !hasProgram(dir) {
-		return err
-	}
-	return nil
-}
-
-// npmTime bounds one installation: the program is about 240 MB.
+// npmTime bounds one installation: a program is up to some 400 MB.
 const npmTime = 15 * time.Minute
 
-func npmInstall(ctx context.Context, r KitRequest, prefix, spec string) error {
+func npmInstall(ctx context.Context, r KitRequest, prefix string, packages []string) error {
+	spec := strings.Join(packages, " ")
 	npm, err := exec.LookPath("npm")
 	if err != nil {
 		return &assay.UserError{
@@ -137,7 +93,8 @@ func npmInstall(ctx context.Context, r KitRequest, prefix, spec string) error {
 	ctx, cancel := context.WithTimeout(ctx, npmTime)
 	defer cancel()
 	var tail tailWriter
-	cmd := exec.CommandContext(ctx, npm, "install", "--prefix", prefix, "--ignore-scripts", "--no-audit", "--no-fund", "--no-save", spec)
+	argv := []string{"install", "--prefix", prefix, "--ignore-scripts", "--no-audit", "--no-fund", "--no-save", "--omit=optional"}
+	cmd := exec.CommandContext(ctx, npm, append(argv, packages...)...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = prefix, withoutSecrets(r.Env), 5*time.Second
 	cmd.Stdout, cmd.Stderr = &tail, &tail
 	if r.Log != nil {

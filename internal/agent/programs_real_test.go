@@ -1,0 +1,194 @@
+package agent
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/assaybot/assay/internal/gateway"
+	"github.com/assaybot/assay/internal/run"
+	"github.com/assaybot/assay/internal/testkit/model"
+)
+
+// realKits is the folder of kits, named by ASSAY_KITS; what it lacks is
+// fetched into it.
+func realKits(t *testing.T, agents ...string) string {
+	t.Helper()
+	dir := os.Getenv("ASSAY_KITS")
+	if dir == "" {
+		if strings.Contains(","+os.Getenv("ASSAY_REQUIRE")+",", ",agents,") {
+			t.Fatal("ASSAY_REQUIRE has agents, but ASSAY_KITS doesn't name a folder for the programs")
+		}
+		t.Skip("the real programs are wanted: set ASSAY_KITS to a folder for them")
+	}
+	for _, name := range agents {
+		if _, err := EnsureKit(t.Context(), KitRequest{CacheDir: dir, Agent: name, Env: os.Environ()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// realCase is an agent with a model of one of the APIs that it speaks.
+type realCase struct{ agent, model string }
+
+func (c realCase) String() string { return c.agent + " " + c.model }
+
+func realCases() []realCase {
+	return []realCase{
+		{Codex, "gpt-5.2"}, {Gemini, "gemini-2.5-pro"},
+		{Opencode, "claude-sonnet-4-5"}, {Opencode, "openai/gpt-5.2"}, {Opencode, "google/gemini-2.5-pro"},
+	}
+}
+
+// run runs the program as a trial does: with the launch of the agent, through
+// a gateway session, against a scripted model.
+func (c realCase) run(t *testing.T, up *model.Server, change func(*run.Invocation, *run.SessionSpec)) seen {
+	t.Helper()
+	kits, root := realKits(t, c.agent), t.TempDir()
+	if err := os.Symlink(kits, root+run.KitDir); err != nil {
+		t.Fatal(err)
+	}
+	in := invocation(c.agent)
+	in.Root, in.Trial.Model = root, c.model
+	in.ModelURL, in.Token = "http://127.0.0.1:1", "none"
+	spec := run.SessionSpec{Model: c.model}
+	if change != nil {
+		change(&in, &spec)
+	}
+	a := Find(All(Options{CacheDir: kits}), c.agent)
+	first, err := a.Invoke(in) // names the API
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.Provider = first.Provider
+	g, err := gateway.New(gateway.Config{Upstreams: map[string]gateway.Upstream{spec.Provider: {BaseURL: up.URL, Key: "real-key"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := g.Session(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(s)
+	defer srv.Close()
+	in.ModelURL, in.Token = srv.URL, s.Token()
+	l, err := a.Invoke(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := start(t, l, l.Argv[0], root)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	out.calls = s.Calls()
+	if dir := os.Getenv("ASSAY_KEEP_STREAMS"); dir != "" {
+		name := strings.NewReplacer("/", "_", " ", "_").Replace(t.Name())
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(out.out), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+func TestRealProgramsRunACommand(t *testing.T) {
+	for _, c := range realCases() {
+		t.Run(c.String(), func(t *testing.T) {
+			up := model.New(t, model.Replies(
+				model.Text("Working.").And(model.Bash("echo hi > made.txt; cat made.txt")),
+				model.Bash("echo second"),
+				model.Text("All done.")))
+			got := c.run(t, up, func(in *run.Invocation, _ *run.SessionSpec) { in.System = "Mind the sentinel \"é\"." })
+			f := got.facts
+			if got.exit != 0 || f.Ending != run.EndSuccess || f.Turns != 3 || f.Commands != 2 || f.Final != "All done." || f.Session == "" || f.Version == "" {
+				t.Errorf("exit %d, %+v\n%s\n%s", got.exit, f, got.out, got.err)
+			}
+			if data, err := os.ReadFile(filepath.Join(got.work, "made.txt")); err != nil || string(data) != "hi\n" {
+				t.Errorf("made.txt: %q %v", data, err)
+			}
+			served := up.Served()
+			if f.Tokens != served.Tokens || got.calls.Tokens != served.Tokens || got.calls.Replies != served.Replies || got.calls.Last != 200 {
+				t.Errorf("served %+v\n agent %+v\n gateway %+v", served, f.Tokens, got.calls)
+			}
+			if !got.calls.Priced || got.calls.Estimated {
+				t.Errorf("%+v", got.calls)
+			}
+			if diff := f.CostUSD - got.calls.CostUSD; f.CostKnown && (diff > 1e-9 || diff < -1e-9) {
+				t.Errorf("the program says %v USD, the gateway %v", f.CostUSD, got.calls.CostUSD)
+			}
+			first := up.Requests()[0]
+			if !strings.Contains(first.First, "do it") || !strings.Contains(string(first.Raw), `Mind the sentinel \"é\".`) {
+				t.Errorf("the prompt or the variant's text did not arrive: %q\n%s", first.First, first.Raw)
+			}
+			validTrajectory(t, got)
+		})
+	}
+}
+
+func TestRealProgramsMeetErrors(t *testing.T) {
+	for _, c := range realCases()[:3] {
+		for _, code := range []int{400, 401} {
+			t.Run(fmt.Sprint(c, code), func(t *testing.T) {
+				up := model.New(t, model.Mode(fmt.Sprint(code)))
+				got := c.run(t, up, nil)
+				f := got.facts
+				if got.exit == 0 || f.Ending != run.EndError || f.Turns != 0 || len(f.APIErrors) != 1 || f.APIErrors[0].Status != code {
+					t.Errorf("exit %d, %+v\n%s\n%s", got.exit, f, got.out, got.err)
+				}
+				if got.calls.Last != code || got.calls.Replies != 0 || got.calls.Calls == 0 {
+					t.Errorf("%+v", got.calls)
+				}
+			})
+		}
+	}
+}
+
+func TestRealProgramsMeetTheBudget(t *testing.T) {
+	again := func(model.Request, int) model.Reply { return model.Bash("true") }
+	for _, c := range realCases()[:3] {
+		t.Run(c.String(), func(t *testing.T) {
+			got := c.run(t, model.New(t, again), func(_ *run.Invocation, s *run.SessionSpec) { s.MaxCostUSD = 0.0011 })
+			if !got.calls.Budget || got.facts.Ending != run.EndError || got.calls.Calls > 3 {
+				t.Errorf("%+v %+v\n%s", got.calls, got.facts, got.out)
+			}
+		})
+	}
+}
+
+func TestRealGeminiKeepsItsTurnLimit(t *testing.T) {
+	again := func(model.Request, int) model.Reply { return model.Bash("true") }
+	got := realCase{Gemini, "gemini-2.5-pro"}.run(t, model.New(t, again), func(in *run.Invocation, _ *run.SessionSpec) { in.Limits.MaxTurns = 2 })
+	if got.facts.Ending != run.EndTurns || got.facts.Turns != 2 {
+		t.Errorf("exit %d %+v\n%s\n%s", got.exit, got.facts, got.out, got.err)
+	}
+}
+
+// TestRealEffortsArrive holds what goes over the wire against the effort.
+func TestRealEffortsArrive(t *testing.T) {
+	for _, tt := range []struct {
+		realCase
+		effort, want string
+	}{
+		{realCase{Codex, "gpt-5.2"}, "high", `"effort":"high"`},
+		{realCase{Codex, "gpt-5.2"}, "xhigh", `"effort":"xhigh"`},
+		{realCase{Gemini, "gemini-3-pro-preview"}, "low", `"thinkingLevel":"LOW"`},
+		{realCase{Opencode, "openai/gpt-5.2"}, "xhigh", `"effort":"xhigh"`},
+		{realCase{Opencode, "claude-sonnet-4-5"}, "max", `"budget_tokens":31999`},
+		{realCase{Opencode, "google/gemini-3-pro-preview"}, "low", `"thinkingLevel":"low"`},
+		{realCase{Opencode, "google/gemini-2.5-pro"}, "high", `"thinkingBudget":16000`},
+	} {
+		t.Run(tt.String()+" "+tt.effort, func(t *testing.T) {
+			up := model.New(t, model.Mode("ok"))
+			got := tt.run(t, up, func(in *run.Invocation, _ *run.SessionSpec) { in.Trial.Effort = tt.effort })
+			if got.facts.Ending != run.EndSuccess {
+				t.Fatalf("%+v\n%s\n%s", got.facts, got.out, got.err)
+			}
+			if raw := string(up.Requests()[0].Raw); !strings.Contains(raw, tt.want) {
+				t.Errorf("no %s in %s", tt.want, raw)
+			}
+		})
+	}
+}
