@@ -49,6 +49,9 @@ func TestClientKeepsTheSchema(t *testing.T) {
 	}
 	must(c.DeleteComment(ctx, said.ID))
 	must(c.DeleteComment(ctx, said.ID))
+	if err := c.Minimize(ctx, said.Node); err == nil || !strings.Contains(err.Error(), "Could not resolve") {
+		t.Errorf("hiding what is gone: %v", err)
+	}
 	must(c.AddLabels(ctx, 1, []string{"a b/c?"}))
 	labels, err := c.Labels(ctx, 1)
 	must(err)

@@ -104,9 +104,9 @@ func (c *Client) Minimize(ctx context.Context, node string) error {
 			MinimizedComment *struct{ IsMinimized bool }
 		}
 	}
-	_, err := graph{c.t}.do(ctx, operation{text: minimizeQuery, vars: map[string]any{"id": node}, write: true}, &out)
+	notes, err := graph{c.t}.do(ctx, operation{text: minimizeQuery, vars: map[string]any{"id": node}, write: true}, &out)
 	if err == nil && (out.MinimizeComment == nil || out.MinimizeComment.MinimizedComment == nil || !out.MinimizeComment.MinimizedComment.IsMinimized) {
-		err = &GraphError{Texts: []string{"the comment was not minimized"}}
+		err = &GraphError{Texts: append(notes, "the comment was not minimized")}
 	}
 	if err != nil {
 		return fmt.Errorf("hiding a comment in %s: %w", c.repo, err)

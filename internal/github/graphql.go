@@ -130,7 +130,7 @@ func settle(data json.RawMessage, errs []graphError, into any) ([]string, error)
 			return nil, fmt.Errorf("%w (%s)", errOverload, e.Message)
 		case e.Type == "NOT_FOUND" && len(e.Path) == 1 && e.Path[0] == "repository":
 			return nil, assay.Userf("%s (or the token can't see it)", strings.TrimSuffix(e.Message, "."))
-		case (e.Type == "FORBIDDEN" || e.Type == "NOT_FOUND") && len(e.Path) > 1:
+		case (e.Type == "FORBIDDEN" || e.Type == "NOT_FOUND") && (len(e.Path) > 1 || len(e.Path) == 1 && e.Path[0] != "repository"):
 			notes = append(notes, e.String())
 		default:
 			bad = append(bad, e.String())

@@ -13,7 +13,8 @@ type more struct {
 	fragment string // of its fields
 	cursor   string
 	// add takes the next page: it returns the cursor of the one after, "" at
-	// the end. A nil page is a node that is gone.
+	// the end. An empty page is a node that was deleted meanwhile: its list
+	// ends with what is known of it.
 	add func(page json.RawMessage) (string, error)
 }
 
@@ -27,6 +28,10 @@ func follow[T any](owner string, kind, field, fragment string, l *list[T]) []mor
 	}
 	m := more{id: owner, kind: kind, list: field, fragment: fragment, cursor: l.PageInfo.EndCursor}
 	m.add = func(page json.RawMessage) (string, error) {
+		if len(page) == 0 || string(page) == "null" {
+			l.TotalCount = len(l.Nodes)
+			return "", nil
+		}
 		var next list[T]
 		if err := json.Unmarshal(page, &next); err != nil {
 			return "", fmt.Errorf("decoding %s of %s: %w", field, owner, err)
@@ -79,10 +84,11 @@ func (s *Source) complete(ctx context.Context, jobs []more) error {
 		rest := jobs[len(some):]
 		for n, j := range some {
 			page := pages[fmt.Sprintf("n%d", n)]
-			if page == nil || len(page.Page) == 0 {
-				continue // it was deleted meanwhile; the totals will tell
+			var next json.RawMessage
+			if page != nil {
+				next = page.Page
 			}
-			if j.cursor, err = j.add(page.Page); err != nil {
+			if j.cursor, err = j.add(next); err != nil {
 				return err
 			}
 			if j.cursor != "" {

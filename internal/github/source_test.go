@@ -88,7 +88,6 @@ func TestPullIsTold(t *testing.T) {
 
 func TestMining320PullsTakesAtMost20Requests(t *testing.T) {
 	k := newKit(t)
-	schemas.Attach(t, k.s)
 	issue := k.r.AddIssue(fake.Issue{Thread: fake.Thread{Comments: said(40)}})
 	merged(k.r, 320)
 	for i, p := range k.r.Pulls {
@@ -280,5 +279,21 @@ func TestRenamedRepositoryIsMined(t *testing.T) {
 	err := github.NewSource(k.t, github.Repo{Owner: "no", Name: "body"}, github.State{}).Pulls(context.Background(), mine.Cursor{}, nil)
 	if !assay.IsUser(err) {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestIssueDeletedDuringTheSweepKeepsWhatIsKnown(t *testing.T) {
+	k := newKit(t)
+	issue := k.r.AddIssue(fake.Issue{Thread: fake.Thread{Comments: said(40)}})
+	k.r.AddPull(fake.Pull{Thread: fake.Thread{Comments: said(40)}, Merged: day(2), Closes: []fake.Ref{{Number: issue.Number}}})
+	k.s.Watch(func(e fake.Exchange) {
+		if strings.Contains(string(e.Body), "query Pulls") {
+			k.s.Edit(func() { k.r.Issues = nil })
+		}
+	})
+	s := k.source(github.State{})
+	p := pulls(t, s, mine.Cursor{})[0]
+	if len(p.Comments) != 40 || len(p.Closes[0].Comments) != 30 || len(s.Notes()) != 1 {
+		t.Errorf("%d and %d comments, notes %q", len(p.Comments), len(p.Closes[0].Comments), s.Notes())
 	}
 }
