@@ -46,6 +46,9 @@ type Recipe struct {
 	// Setup are shell lines for the workspace, see assay.Environment.
 	Setup []string
 	Env   map[string]string
+	// Requires are the programs that the tests' command needs where no image
+	// brings them (the local sandbox).
+	Requires []string
 	// Test is the command of a tests check, Report its format.
 	Test   []string
 	Report assay.Report

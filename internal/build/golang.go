@@ -21,7 +21,7 @@ var (
 
 func proposeGo(in Input) (Recipe, error) {
 	mod := in.text("go.mod")
-	version, from := goVersion(mod)
+	version, from := goVersion(mod, in.hintsOf(goTool()))
 	units := goPackages(in)
 	if len(units) == 0 {
 		return Recipe{}, &NoRecipe{"the change has no Go test package in the root module"}
@@ -45,14 +45,15 @@ func proposeGo(in Input) (Recipe, error) {
 		},
 		Test:   []string{"sh", "-c", "go test -json -count=1 " + shellWords(units) + " > {report}"},
 		Report: assay.Report{Format: "gotest-json"},
-		Units:  units,
-		Why:    []string{fmt.Sprintf("golang:%s from %s", version, from)},
+		Units:  units, Requires: []string{"go"},
+		Why: []string{fmt.Sprintf("golang:%s from %s", version, from)},
 	}, nil
 }
 
-// goVersion picks the toolchain: what go.mod asks for, but none older than
+// goVersion picks the toolchain: what go.mod asks for, or, where it says
+// nothing, the newest that the repository is tested with; but none older than
 // oldestGo.
-func goVersion(mod string) (version, from string) {
+func goVersion(mod string, h hints) (version, from string) {
 	for _, re := range []*regexp.Regexp{toolchainLine, goLine} {
 		m := re.FindStringSubmatch(mod)
 		if m == nil {
@@ -63,6 +64,15 @@ func goVersion(mod string) (version, from string) {
 			return v, strings.TrimSpace(m[0]) + " in go.mod"
 		}
 		return oldestGo, strings.TrimSpace(m[0]) + " in go.mod, which it can build"
+	}
+	newest, file := minor(h.pinned, 2), h.file
+	for v, f := range h.tested {
+		if newer(minor(v, 2), newest) {
+			newest, file = minor(v, 2), f
+		}
+	}
+	if newer(newest, oldestGo) {
+		return newest, file
 	}
 	return oldestGo, "the default: go.mod names no version"
 }

@@ -40,8 +40,8 @@ func proposeMaven(in Input) (Recipe, error) {
 		Test: []string{"sh", "-c", "mvn -B -q -o -Dmaven.repo.local=/opt/m2 -DfailIfNoTests=false -Dsurefire.failIfNoSpecifiedTests=false " + pick +
 			"test; status=$?; cp target/surefire-reports/TEST-*.xml {report}/ 2>/dev/null; exit $status"},
 		Report: assay.Report{Format: "surefire"},
-		Units:  names,
-		Why:    []string{"Java " + version + " from pom.xml"},
+		Units:  names, Requires: []string{"mvn"},
+		Why: []string{"Java " + version + " from pom.xml"},
 	}, nil
 }
 

@@ -16,6 +16,8 @@ type packageJSON struct {
 	Scripts         map[string]string `json:"scripts"`
 	Dependencies    map[string]string `json:"dependencies"`
 	DevDependencies map[string]string `json:"devDependencies"`
+	Optional        map[string]string `json:"optionalDependencies"`
+	Peer            map[string]string `json:"peerDependencies"`
 	Engines         map[string]string `json:"engines"`
 	PackageManager  string            `json:"packageManager"`
 	Jest            json.RawMessage   `json:"jest"`
@@ -39,28 +41,41 @@ func proposeNode(in Input) (Recipe, error) {
 	if err != nil {
 		return Recipe{}, err
 	}
-	version, from := nodeVersion(p.Engines["node"])
+	version, from := nodeVersion(p.Engines["node"], in.hintsOf(nodeTool()))
+	r := Recipe{
+		Dockerfile: dockerfile("FROM node:" + version + "-slim"), Context: tree.Tree{},
+		Env:  map[string]string{"CI": "true", "NODE_ENV": "test"},
+		Test: test, Report: report, Units: in.Tests, Requires: []string{test[0]},
+		Why: []string{fmt.Sprintf("node:%s from %s", version, from), why},
+	}
+	if p.nothing() {
+		r.Why = append(r.Why, "package.json has no dependencies")
+		return r, nil
+	}
 	install, copied := nodeInstall(in)
-	lines := []string{
-		"FROM node:" + version + "-slim",
+	r.Context = copied
+	r.Dockerfile = dockerfile(
+		"FROM node:"+version+"-slim",
 		"WORKDIR /opt/deps",
 		"COPY . .",
-		"RUN " + install + " && chmod -R a+rwX /opt/deps",
-	}
-	return Recipe{
-		Dockerfile: dockerfile(lines...), Context: copied,
-		Setup:  []string{"test -e node_modules || ln -s /opt/deps/node_modules node_modules"},
-		Env:    map[string]string{"CI": "true", "NODE_ENV": "test"},
-		Test:   test,
-		Report: report,
-		Units:  in.Tests,
-		Why:    []string{fmt.Sprintf("node:%s from %s", version, from), why, "dependencies by " + install},
-	}, nil
+		"RUN "+install+" && chmod -R a+rwX /opt/deps",
+	)
+	r.Setup = []string{"test -e node_modules || ln -s /opt/deps/node_modules node_modules"}
+	r.Why = append(r.Why, "dependencies by "+install)
+	return r, nil
 }
 
-func nodeVersion(engines string) (version, from string) {
+// nothing tells a manifest for which nothing has to be installed.
+func (p packageJSON) nothing() bool {
+	return len(p.Dependencies)+len(p.DevDependencies)+len(p.Optional)+len(p.Peer) == 0
+}
+
+func nodeVersion(engines string, h hints) (version, from string) {
 	all := nodeVersions()
 	m := firstNumber.FindString(engines)
+	if v, file := h.choose(all, 1, func(v string) bool { return m == "" || !newer(m, v) }); v != "" {
+		return v, file
+	}
 	if m == "" {
 		return all[0], "the default: package.json names no engine"
 	}

@@ -39,6 +39,9 @@ type pyproject struct {
 // pythonVersions that are proposed, newest first.
 func pythonVersions() []string { return []string{"3.13", "3.12", "3.11", "3.10", "3.9"} }
 
+// pytest is the requirement of a project whose tests it runs.
+const pytest = "pytest>=7"
+
 func proposePython(in Input) (Recipe, error) {
 	var p pyproject
 	if e, ok := in.Files["pyproject.toml"]; ok {
@@ -56,25 +59,39 @@ func proposePython(in Input) (Recipe, error) {
 	if len(needs) == 0 {
 		files = requirementFiles(in)
 	}
-	lines := []string{
-		"FROM python:" + version + "-slim",
-		"ENV PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1",
-		"WORKDIR /opt/deps",
-		"COPY . .",
-		"RUN sh install.sh",
+	r := Recipe{
+		Env:    map[string]string{"PYTHONPATH": pythonPath(in), "PYTHONDONTWRITEBYTECODE": "1"},
+		Report: assay.Report{Format: "junit"}, Units: tests, Requires: []string{"python3"},
+		Why: append([]string{fmt.Sprintf("python:%s-slim from %s", version, from)}, needFrom...),
+	}
+	runner := []string{pytest}
+	if argv, why := unittestCommand(in); argv != nil {
+		r.Test, runner = argv, nil
+		r.Why = append(r.Why, why)
+	} else {
+		r.Test = append([]string{"python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--junitxml={report}", "-o", "junit_family=xunit2"}, tests...)
+	}
+	r.Dockerfile, r.Context = pythonImage(in, version, append(runner, needs...), files)
+	return r, nil
+}
+
+// pythonImage is the Dockerfile and its context. Without anything to install
+// it is the base alone, which needs no network to build.
+func pythonImage(in Input, version string, needs, files []string) (string, tree.Tree) {
+	from := "FROM python:" + version + "-slim"
+	if len(needs)+len(files) == 0 {
+		return dockerfile(from), tree.Tree{}
 	}
 	// Nothing else of the repository enters the context: the image is shared
 	// by every task whose requirements are the same.
 	copied := in.context(files...)
 	copied["install.sh"] = tree.Text(pythonInstall(in, needs, files))
-	return Recipe{
-		Dockerfile: dockerfile(lines...), Context: copied,
-		Env:    map[string]string{"PYTHONPATH": pythonPath(in), "PYTHONDONTWRITEBYTECODE": "1"},
-		Test:   append([]string{"python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--junitxml={report}", "-o", "junit_family=xunit2"}, tests...),
-		Report: assay.Report{Format: "junit"},
-		Units:  tests,
-		Why:    append([]string{fmt.Sprintf("python:%s-slim from %s", version, from)}, needFrom...),
-	}, nil
+	return dockerfile(from,
+		"ENV PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1",
+		"WORKDIR /opt/deps",
+		"COPY . .",
+		"RUN sh install.sh",
+	), copied
 }
 
 // pythonTests are the files that pytest collects by its default names; a
@@ -101,8 +118,8 @@ func pythonPath(in Input) string {
 
 var pythonMinor = regexp.MustCompile(`Python :: (3\.\d+)$`)
 
-// pythonVersion is the newest version that requires-python allows and, where
-// the classifiers name any, that they name.
+// pythonVersion is the one that is pinned, or the newest that requires-python
+// allows and that CI or, where CI tells none, the classifiers name.
 func pythonVersion(in Input, p pyproject) (version, from string) {
 	named := map[string]bool{}
 	for _, c := range p.Project.Classifiers {
@@ -114,13 +131,20 @@ func pythonVersion(in Input, p pyproject) (version, from string) {
 	if requires == "" {
 		requires = quoted(in.text("setup.py"), "python_requires")
 	}
+	if requires == "" {
+		requires = setupCfgValue(in.text("setup.cfg"), "options", "python_requires")
+	}
+	fits := func(v string) bool { return allowed(v, requires) }
+	if v, file := in.hintsOf(pythonTool()).choose(pythonVersions(), 2, fits); v != "" {
+		return v, file
+	}
 	for _, v := range pythonVersions() {
-		if allowed(v, requires) && (len(named) == 0 || named[v]) {
+		if fits(v) && (len(named) == 0 || named[v]) {
 			return v, fmt.Sprintf("requires-python %q and classifiers", requires)
 		}
 	}
 	for _, v := range pythonVersions() {
-		if allowed(v, requires) {
+		if fits(v) {
 			return v, fmt.Sprintf("requires-python %q", requires)
 		}
 	}
@@ -262,6 +286,22 @@ func poetry(p pyproject) []string {
 	return out
 }
 
+// setupCfgValue is a value of one line in a section of setup.cfg.
+func setupCfgValue(text, section, key string) string {
+	in := ""
+	for _, line := range strings.Split(text, "\n") {
+		trimmed := strings.TrimSpace(line)
+		if strings.HasPrefix(trimmed, "[") {
+			in = strings.Trim(trimmed, "[]")
+		}
+		name, value, ok := strings.Cut(trimmed, "=")
+		if ok && in == section && strings.TrimSpace(name) == key {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
 // setupCfg reads install_requires and the test extras of setup.cfg.
 func setupCfg(text string) []string {
 	var out []string
@@ -338,7 +378,10 @@ func pythonInstall(in Input, needs, files []string) string {
 		fmt.Fprintf(&b, "python3 -m pip install --no-cache-dir uv >/dev/null 2>&1\ndate=%s\n", quarter(in.Date).Format("2006-01-02"))
 		b.WriteString("pip() {\n  python3 -m uv pip install --system --break-system-packages --native-tls --exclude-newer \"$date\" \"$@\" || {\n  echo \"$@\" >>/opt/deps/undated.txt\n  python3 -m pip install --no-cache-dir \"$@\"\n  }\n}\n")
 	}
-	b.WriteString("pip 'pytest>=7' || exit 1\n")
+	if len(needs) > 0 && needs[0] == pytest {
+		fmt.Fprintf(&b, "pip %s || exit 1\n", shell(pytest))
+		needs = needs[1:]
+	}
 	if len(needs) > 0 {
 		fmt.Fprintf(&b, "pip %s || for r in %s; do pip \"$r\" || echo \"$r\" >>/opt/deps/missing.txt; done\n", shellWords(needs), shellWords(needs))
 	} else {

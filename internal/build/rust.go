@@ -61,8 +61,8 @@ func proposeRust(in Input) (Recipe, error) {
 		// "Running" lines name the target, and the reader keeps them.
 		Test:   []string{"sh", "-c", "cargo test --offline --no-fail-fast " + shellWords(args) + " > {report} 2>&1"},
 		Report: assay.Report{Format: "cargo"},
-		Units:  args,
-		Why:    []string{fmt.Sprintf("rust:%s-slim from %s", version, from)},
+		Units:  args, Requires: []string{"cargo"},
+		Why: []string{fmt.Sprintf("rust:%s-slim from %s", version, from)},
 	}, nil
 }
 
