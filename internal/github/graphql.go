@@ -33,7 +33,7 @@ type graphError struct {
 }
 
 func (e graphError) String() string {
-	var path []string
+	path := make([]string, 0, len(e.Path))
 	for _, p := range e.Path {
 		path = append(path, fmt.Sprint(p))
 	}

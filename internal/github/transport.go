@@ -139,8 +139,9 @@ type traitsKey struct{}
 
 // RoundTrip does one call: waits for limits, repeats what is safe.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := req.Context()
 	a := &attempt{req: req, budget: &budget{}, write: req.Method != http.MethodGet && req.Method != http.MethodHead}
-	if tr, ok := req.Context().Value(traitsKey{}).(traits); ok {
+	if tr, ok := ctx.Value(traitsKey{}).(traits); ok {
 		a.write, a.own5xx, a.budget = !tr.read, tr.own5xx, tr.budget
 	}
 	if req.Body != nil {
@@ -152,11 +153,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		a.body = body
 	}
 	for {
-		if err := t.ready(a); err != nil {
+		if err := t.ready(ctx, a); err != nil {
 			return nil, err
 		}
-		resp, err := t.once(a)
-		again, err := t.judge(a, resp, err)
+		resp, err := t.once(ctx, a)
+		again, err := t.judge(ctx, a, resp, err)
 		if err != nil || !again {
 			if err != nil {
 				discard(resp)
@@ -176,8 +177,7 @@ func discard(resp *http.Response) {
 }
 
 // once sends the request, with the token for the host itself only.
-func (t *Transport) once(a *attempt) (*http.Response, error) {
-	ctx := a.req.Context()
+func (t *Transport) once(ctx context.Context, a *attempt) (*http.Response, error) {
 	r := a.req.Clone(ctx)
 	if a.req.Body != nil {
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(a.body)), int64(len(a.body))
@@ -213,14 +213,14 @@ func (e *sendError) Unwrap() error { return e.error }
 
 // judge looks at what a try brought: again is true when it is to be made once
 // more, after what had to be waited has been.
-func (t *Transport) judge(a *attempt, resp *http.Response, err error) (again bool, _ error) {
+func (t *Transport) judge(ctx context.Context, a *attempt, resp *http.Response, err error) (again bool, _ error) {
 	if err != nil {
-		return t.broken(a, err)
+		return t.broken(ctx, a, err)
 	}
 	t.note(a, resp)
 	switch s := resp.StatusCode; {
 	case s == http.StatusForbidden || s == http.StatusTooManyRequests:
-		return t.limited(a, resp)
+		return t.limited(ctx, a, resp)
 	case s >= 500 && a.write:
 		return false, &UncertainError{Method: a.req.Method, Path: a.req.URL.Path, Status: s}
 	case s == http.StatusBadGateway || s == http.StatusServiceUnavailable || s == http.StatusGatewayTimeout:
@@ -228,21 +228,21 @@ func (t *Transport) judge(a *attempt, resp *http.Response, err error) (again boo
 			return false, nil
 		}
 		after, _ := retryAfter(resp.Header, t.o.Now())
-		return true, t.retry(a, fmt.Sprintf("GitHub answered %d", s), after)
+		return true, t.retry(ctx, a, fmt.Sprintf("GitHub answered %d", s), after)
 	case s >= 300 && s < 400 && s != http.StatusNotModified && a.req.Method != http.MethodGet && a.req.Method != http.MethodHead:
-		return t.follow(a, resp)
+		return t.follow(ctx, a, resp)
 	}
 	return false, nil
 }
 
 // broken is a call without a reply. What never left this machine can be sent
 // again, a read too.
-func (t *Transport) broken(a *attempt, err error) (bool, error) {
+func (t *Transport) broken(ctx context.Context, a *attempt, err error) (bool, error) {
 	var sent *sendError
 	if !errors.As(err, &sent) {
 		return false, err
 	}
-	if ctx := a.req.Context(); ctx.Err() != nil && !a.write {
+	if ctx.Err() != nil && !a.write {
 		return false, fmt.Errorf("%s %s: %w", a.req.Method, a.req.URL.Path, context.Cause(ctx))
 	}
 	var op *net.OpError
@@ -250,28 +250,28 @@ func (t *Transport) broken(a *attempt, err error) (bool, error) {
 	switch {
 	case a.write && !unsent:
 		return false, &UncertainError{Method: a.req.Method, Path: a.req.URL.Path, Err: sent.error}
-	case a.retries >= maxRetries || a.req.Context().Err() != nil:
+	case a.retries >= maxRetries || ctx.Err() != nil:
 		return false, fmt.Errorf("%s %s: %w", a.req.Method, a.req.URL.Path, sent.error)
 	}
-	return true, t.retry(a, "no reply from GitHub", 0)
+	return true, t.retry(ctx, a, "no reply from GitHub", 0)
 }
 
 // retry waits a second that doubles, or what the server asked for.
-func (t *Transport) retry(a *attempt, why string, after time.Duration) error {
+func (t *Transport) retry(ctx context.Context, a *attempt, why string, after time.Duration) error {
 	d := max(after, time.Second<<a.retries)
 	a.retries++
-	return t.wait(a.req.Context(), a.budget, why, limit{wait: d})
+	return t.wait(ctx, a.budget, why, limit{wait: d})
 }
 
 // follow sends a write to where it was redirected, as the same write.
-func (t *Transport) follow(a *attempt, resp *http.Response) (bool, error) {
+func (t *Transport) follow(ctx context.Context, a *attempt, resp *http.Response) (bool, error) {
 	to, err := resp.Location()
 	same := err == nil && t.o.Host.owns(to)
 	if !same || resp.StatusCode == http.StatusSeeOther || a.hops >= maxHops {
 		return false, &MovedError{Method: a.req.Method, Path: a.req.URL.Path, Status: resp.StatusCode, To: resp.Header.Get("Location")}
 	}
 	a.hops++
-	a.req = a.req.Clone(a.req.Context())
+	a.req = a.req.Clone(ctx)
 	a.req.URL, a.req.Host = to, to.Host
 	return true, nil
 }

@@ -12,8 +12,7 @@ import (
 const all = ""
 
 // ready waits until no known limit holds, and for a write's turn.
-func (t *Transport) ready(a *attempt) error {
-	ctx := a.req.Context()
+func (t *Transport) ready(ctx context.Context, a *attempt) error {
 	name := resource(a.req.URL.Path)
 	t.mu.Lock()
 	until, primary := t.until[name], true
@@ -68,18 +67,18 @@ func (t *Transport) hold(name string, until time.Time) {
 
 // limited waits when a 403 or 429 is a limit; other refusals are the
 // caller's, with their body still to be read.
-func (t *Transport) limited(a *attempt, resp *http.Response) (bool, error) {
+func (t *Transport) limited(ctx context.Context, a *attempt, resp *http.Response) (bool, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	_ = resp.Body.Close()
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	if err != nil {
-		return t.broken(a, &sendError{err})
+		return t.broken(ctx, a, &sendError{err})
 	}
 	l, ok := findLimit(resp.StatusCode, resp.Header, body, t.o.Now())
 	if !ok {
 		return false, nil
 	}
-	return true, t.pause(a.req.Context(), a.budget, l)
+	return true, t.pause(ctx, a.budget, l)
 }
 
 // pause waits for a limit that was met, and holds others back too.

@@ -102,19 +102,26 @@ func present[T any](l *list[T]) []*T {
 	return slices.DeleteFunc(slices.Clone(l.Nodes), func(n *T) bool { return n == nil })
 }
 
-func labelNames(l *list[label]) []string {
-	var out []string
-	for _, n := range present(l) {
-		out = append(out, n.Name)
+// each turns every node into something else; nothing stays nil.
+func each[T, U any](all []*T, f func(*T) U) []U {
+	if len(all) == 0 {
+		return nil
+	}
+	out := make([]U, len(all))
+	for i, n := range all {
+		out[i] = f(n)
 	}
 	return out
 }
 
+func labelNames(l *list[label]) []string {
+	return each(present(l), func(n *label) string { return n.Name })
+}
+
 func comments(l *list[comment]) []mine.Comment {
-	var out []mine.Comment
-	for _, c := range present(l) {
-		out = append(out, mine.Comment{Author: c.Author.name(), Created: c.CreatedAt, Edited: c.LastEditedAt, Body: c.Body})
-	}
+	out := each(present(l), func(c *comment) mine.Comment {
+		return mine.Comment{Author: c.Author.name(), Created: c.CreatedAt, Edited: c.LastEditedAt, Body: c.Body}
+	})
 	slices.SortStableFunc(out, func(a, b mine.Comment) int { return a.Created.Compare(b.Created) })
 	return out
 }
@@ -156,12 +163,10 @@ func (p *pull) noun(defaultBranch string) mine.Pull {
 			out.FirstCommit = c.Commit.AuthoredDate
 		}
 	}
-	for _, r := range present(p.Reviews) {
-		out.Reviews = append(out.Reviews, mine.ReviewState{Author: r.Author.name(), State: r.State, When: r.SubmittedAt})
-	}
-	for _, i := range present(p.Closes) {
-		out.Closes = append(out.Closes, i.noun())
-	}
+	out.Reviews = each(present(p.Reviews), func(r *review) mine.ReviewState {
+		return mine.ReviewState{Author: r.Author.name(), State: r.State, When: r.SubmittedAt}
+	})
+	out.Closes = each(present(p.Closes), (*issue).noun)
 	slices.SortStableFunc(out.Closes, func(a, b mine.Issue) int { return cmp.Or(cmp.Compare(a.Repo, b.Repo), a.Number-b.Number) })
 	return out
 }

@@ -159,7 +159,7 @@ func (p place) listChecks() {
 	if commit, ok := p.Heads[ref]; ok {
 		ref = commit
 	}
-	var out []*CheckRun
+	out := make([]*CheckRun, 0, len(p.Checks))
 	seen := map[string]bool{}
 	for _, c := range slices.Backward(p.Checks) {
 		if c.SHA != ref || q.Get("check_name") != "" && q.Get("check_name") != c.Name {

@@ -57,7 +57,7 @@ func (p place) listComments() {
 }
 
 func (p place) getComment() {
-	if t, c := p.Repo.comment(p.number("id")); c != nil {
+	if t, c := p.comment(p.number("id")); c != nil {
 		write(p.w, http.StatusOK, p.commentJSON(t, c))
 		return
 	}

@@ -47,7 +47,7 @@ func (p place) createComment() {
 }
 
 func (p place) updateComment() {
-	t, c := p.Repo.comment(p.number("id"))
+	t, c := p.comment(p.number("id"))
 	if c == nil {
 		notFound(p.w)
 		return
@@ -62,7 +62,7 @@ func (p place) updateComment() {
 }
 
 func (p place) deleteComment() {
-	t, c := p.Repo.comment(p.number("id"))
+	t, c := p.comment(p.number("id"))
 	if c == nil {
 		notFound(p.w)
 		return
@@ -81,15 +81,15 @@ func (p place) addLabels() {
 		Labels []string `json:"labels"`
 	}
 	// Both {"labels": [...]} and a bare list are taken.
-	if json.Unmarshal(p.call.body, &in.Labels) != nil && !p.decode(&in) {
+	if json.Unmarshal(p.body, &in.Labels) != nil && !p.decode(&in) {
 		return
 	}
 	for _, l := range in.Labels {
 		if !slices.Contains(t.Labels, l) {
 			t.Labels = append(t.Labels, l)
 		}
-		if !slices.Contains(p.Repo.Labels, l) {
-			p.Repo.Labels = append(p.Repo.Labels, l)
+		if !slices.Contains(p.Labels, l) {
+			p.Labels = append(p.Labels, l)
 		}
 	}
 	t.Updated = p.Now().UTC()
@@ -117,11 +117,11 @@ func (p place) createLabel() {
 	if !p.decode(&in) {
 		return
 	}
-	if slices.Contains(p.Repo.Labels, in.Name) {
+	if slices.Contains(p.Labels, in.Name) {
 		write(p.w, http.StatusUnprocessableEntity, object{"message": "Validation Failed", "documentation_url": "https://docs.github.com/rest",
 			"status": "422", "errors": []object{{"resource": "Label", "code": "already_exists", "field": "name"}}})
 		return
 	}
-	p.Repo.Labels = append(p.Repo.Labels, in.Name)
+	p.Labels = append(p.Labels, in.Name)
 	write(p.w, http.StatusCreated, p.label(p.Repo, in.Name))
 }

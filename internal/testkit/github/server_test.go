@@ -123,7 +123,7 @@ func TestGraphQL(t *testing.T) {
 	ask := func(n int) (*http.Response, map[string]any) {
 		return c.do("POST", "/graphql", map[string]any{"query": q, "variables": map[string]any{"n": n}})
 	}
-	resp, out := ask(10)
+	_, out := ask(10)
 	got := fmt.Sprint(out)
 	for _, want := range []string{"login:dependabot", "__typename:Bot", "author:<nil>", "diff:then", "totalCount:2", "<nil>]"} {
 		if !strings.Contains(got, want) {
@@ -134,7 +134,7 @@ func TestGraphQL(t *testing.T) {
 		t.Error("a page of 101 was given")
 	}
 	c.s.MaxFirst = 5
-	if resp, _ = ask(6); resp.StatusCode != 502 {
+	if resp, _ := ask(6); resp.StatusCode != 502 {
 		t.Errorf("a page above the limit: %s", resp.Status)
 	}
 	if _, out = c.do("POST", "/graphql", map[string]any{"query": `mutation M { minimizeComment(input: {subjectId: "IC_100002000", classifier: OUTDATED}) { minimizedComment { isMinimized minimizedReason } } }`}); !strings.Contains(fmt.Sprint(out), "isMinimized:true minimizedReason:outdated") {

@@ -65,7 +65,7 @@ func extract(spec []byte) ([]byte, error) {
 		return nil, err
 	}
 	paths, kept := map[string]json.RawMessage{}, map[string]map[string]json.RawMessage{}
-	var todo []json.RawMessage
+	todo := make([]json.RawMessage, 0, len(used()))
 	for _, p := range used() {
 		one, ok := in.Paths[p]
 		if !ok {
