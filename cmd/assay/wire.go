@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/assaybot/assay/internal/actions"
 	"github.com/assaybot/assay/internal/agent"
 	"github.com/assaybot/assay/internal/assay"
 	"github.com/assaybot/assay/internal/cli"
@@ -34,9 +35,29 @@ func command(ctx context.Context, args []string) int {
 		fmt.Fprintln(os.Stderr, "assay:", err)
 		return cli.ExitUsage
 	}
-	return cli.Main(hard, &cli.Factory{
+	factory := &cli.Factory{
 		Streams: streams(), Version: f.Version, Flow: f, Soft: soft, ServeReview: serveReview, Who: reviewer,
-	}, args)
+		Outputs: actions.Step{Output: os.Getenv("GITHUB_OUTPUT")},
+	}
+	return quiet(args, func() int { return cli.Main(hard, factory, args) })
+}
+
+// quiet keeps texts of tasks and agents from being taken for commands of the
+// runner in a workflow's log. Only publish speaks to the runner. The brackets
+// go to standard error: standard output may be a file.
+func quiet(args []string, work func() int) (status int) {
+	if os.Getenv("GITHUB_ACTIONS") != "true" || len(args) == 0 || args[0] == "publish" {
+		return work()
+	}
+	ran := false
+	err := actions.Quiet(os.Stderr, func(io.Writer) error {
+		ran, status = true, work()
+		return nil
+	})
+	if err != nil && !ran {
+		return work()
+	}
+	return status
 }
 
 // stops turns the first interrupt into a soft stop and the second into a hard

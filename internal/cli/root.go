@@ -45,6 +45,8 @@ type Factory struct {
 	// at the keyboard ("" when unknown).
 	ServeReview ServeReview
 	Who         func(ctx context.Context) string
+	// Outputs are those of the workflow's step that this is, nil for none.
+	Outputs Outputs
 }
 
 // errSilent ends a command with a status whose reason was printed already.
@@ -114,7 +116,7 @@ Start with 'assay demo', then 'assay doctor' to see what this machine can do.`,
 		return usageError{err: nearestFlag(c, err), cmd: c.CommandPath()}
 	})
 	root.AddCommand(
-		newRun(f, runRun), newReport(f, reportRun), newCompare(f, compareRun), newPublish(f, publishRun), newGrade(f, gradeRun), newLint(f, lintRun),
+		newRun(f, runRun), newPlan(f, planRun), newMerge(f, mergeRun), newReport(f, reportRun), newCompare(f, compareRun), newPublish(f, publishRun), newGrade(f, gradeRun), newLint(f, lintRun),
 		newMine(f, mineRun), newBuild(f, buildRun), newValidate(f, validateRun), newYield(f, yieldRun), newReview(f, reviewRun),
 		newSchema(f), newDoctor(f, doctorRun), newClean(f, cleanRun), newDemo(f, demoRun),
 	)

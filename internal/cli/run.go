@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/assaybot/assay/internal/assay"
 	"github.com/assaybot/assay/internal/flow"
@@ -18,6 +19,8 @@ type runOptions struct {
 	req    assay.Request
 	agents []string
 	retry  int
+	shard  string
+	plan   string
 	set    map[string]bool
 }
 
@@ -38,12 +41,20 @@ stopped. Ctrl-C once finishes what runs; twice stops at once.`,
 			return runF(c.Context(), o)
 		},
 	}
-	o.flags(c)
+	o.requestFlags(c.Flags())
+	fl := c.Flags()
+	fl.IntVar(&o.req.Jobs, "jobs", 0, "trials at the same time (default 2)")
+	fl.IntVar(&o.retry, "retries", 2, "further attempts after an infrastructure failure")
+	fl.BoolVar(&o.req.KeepWorkspace, "keep-workspace", false, "keep what the agent left as workspace_after/")
+	fl.BoolVar(&o.dryRun, "dry-run", false, "check everything, print the plan, run nothing")
+	fl.StringVar(&o.shard, "shard", "", "run only part `i/n` of the plan, from 1/n to n/n; 'assay merge' joins the results")
+	fl.StringVar(&o.plan, "plan", "", "with --shard: the `folder` that 'assay plan --out' wrote (default: every n-th trial)")
+	fl.StringVar(&o.format, "format", "terminal", "format of the closing report: terminal, markdown, json, csv, junit")
 	return c
 }
 
-func (o *runOptions) flags(c *cobra.Command) {
-	fl := c.Flags()
+// requestFlags say what is run.
+func (o *runOptions) requestFlags(fl *pflag.FlagSet) {
 	fl.StringVar(&o.config, "config", "", "run configuration `file` (YAML or JSON); flags given here override it")
 	fl.StringVar(&o.req.Tasks, "tasks", "", "`folder` of the suite (default: tasks, else the built-in suite)")
 	fl.StringSliceVar(&o.req.Task, "task", nil, "only tasks that match this `glob` (repeatable)")
@@ -54,16 +65,11 @@ func (o *runOptions) flags(c *cobra.Command) {
 	fl.StringSliceVar(&o.req.Variants, "variants", nil, "instruction `variants` (default: baseline)")
 	fl.StringVar(&o.req.VarDir, "variants-dir", "", "`folder` of the variants (default: variants, else the built-in ones)")
 	fl.IntVar(&o.req.Repeats, "repeats", 0, "times that each cell is run (default 1)")
-	fl.IntVar(&o.req.Jobs, "jobs", 0, "trials at the same time (default 2)")
-	fl.IntVar(&o.retry, "retries", 2, "further attempts after an infrastructure failure")
 	fl.StringVar(&o.req.Out, "out", "", "results `folder` (default: results/ and a name made of the request)")
 	fl.StringVar(&o.req.Sandbox, "sandbox", "", "auto, docker or local (default auto)")
 	fl.Float64Var(&o.req.MaxCostUSD, "max-cost", 0, "stop starting trials once this many `USD` are spent")
 	fl.IntVar(&o.req.Limits.TimeoutSec, "timeout", 0, "`seconds` for one attempt of an agent, over the tasks' own limit")
 	fl.IntVar(&o.req.Limits.MaxTurns, "max-turns", 0, "turns for one attempt")
-	fl.BoolVar(&o.req.KeepWorkspace, "keep-workspace", false, "keep what the agent left as workspace_after/")
-	fl.BoolVar(&o.dryRun, "dry-run", false, "check everything, print the plan, run nothing")
-	fl.StringVar(&o.format, "format", "terminal", "format of the closing report: terminal, markdown, json, csv, junit")
 }
 
 func changed(c *cobra.Command) map[string]bool {
@@ -93,11 +99,15 @@ func runRun(ctx context.Context, o *runOptions) error {
 	if err := flow.KnownFormat(o.format); err != nil {
 		return err
 	}
+	shard, err := flow.ParseShard(o.shard, o.plan)
+	if err != nil {
+		return err
+	}
 	if o.dryRun {
-		return dryRun(ctx, o, req)
+		return dryRun(ctx, o, req, shard)
 	}
 	p := newProgress(o.f.Streams, o.f.Flow.Now)
-	sum, err := o.f.Flow.Run(ctx, o.f.Soft, req, p)
+	sum, err := o.f.Flow.RunShard(ctx, o.f.Soft, req, shard, p)
 	p.Close()
 	if err != nil {
 		return err
@@ -121,9 +131,12 @@ func finishRun(o *runOptions, sum flow.Summary) error {
 	return nil
 }
 
-func dryRun(ctx context.Context, o *runOptions, req assay.Request) error {
+func dryRun(ctx context.Context, o *runOptions, req assay.Request, s flow.Shard) error {
 	plan, err := o.f.Flow.DryRun(ctx, req)
 	if err != nil {
+		return err
+	}
+	if plan, err = s.Of(plan); err != nil {
 		return err
 	}
 	if err := flow.WritePlan(o.f.Streams.Out, plan); err != nil {

@@ -147,13 +147,21 @@ func runID(req assay.Request) string {
 // Run runs what a request asks for and is not done yet. Soft ends it softly,
 // ctx at once. The results are in the summary's folder whatever happens. A
 // request that can't be run leaves no folder behind.
-func (f *Flow) Run(ctx, soft context.Context, req assay.Request, p Progress) (sum Summary, err error) {
+func (f *Flow) Run(ctx, soft context.Context, req assay.Request, p Progress) (Summary, error) {
+	return f.RunShard(ctx, soft, req, Shard{}, p)
+}
+
+// RunShard is Run for one machine's part of the plan.
+func (f *Flow) RunShard(ctx, soft context.Context, req assay.Request, s Shard, p Progress) (sum Summary, err error) {
 	sum.Dir = req.Out
 	ready, err := f.prepare(ctx, req, noteWriter{p})
 	if err != nil {
 		return sum, err
 	}
 	defer func() { _ = ready.sandbox.Close(context.WithoutCancel(ctx)) }()
+	if ready.plan, err = s.Of(ready.plan); err != nil {
+		return sum, err
+	}
 	l, err := ledger.Open(req.Out, f.Owner)
 	if err != nil {
 		return sum, err

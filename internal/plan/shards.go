@@ -186,7 +186,8 @@ func lightest(parts []Part) int {
 }
 
 // budget shares the run's budget by what parts are expected to cost, or by
-// their trials where nobody knows, in whole cents and never more than it.
+// their trials where nobody knows: rounded down, so that together they are no more
+// than it. 0 would mean no limit.
 func budget(parts []Part, usd float64) []Part {
 	if usd <= 0 {
 		return parts
@@ -202,7 +203,7 @@ func budget(parts []Part, usd float64) []Part {
 			// Half by cost: a part that was free so far may not stay so.
 			share = share/2 + p.USD/cost/2
 		}
-		parts[i].BudgetUSD = math.Max(0.01, math.Floor(usd*share*100)/100)
+		parts[i].BudgetUSD = math.Max(1e-4, math.Floor(usd*share*1e4)/1e4)
 	}
 	return parts
 }
