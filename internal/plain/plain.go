@@ -65,7 +65,7 @@ func Line(s string, n int) string {
 var (
 	reference = regexp.MustCompile(`(?i)(#|\bGH-)(\d)`)
 	address   = regexp.MustCompile(`(?i)(https?|ftp|mailto|xmpp|www)([:.])`)
-	emoji     = regexp.MustCompile(`:([\w+-]+):`)
+	emoji     = regexp.MustCompile(`:([\w+-]*[A-Za-z][\w+-]*):`)
 	ordered   = regexp.MustCompile(`^(\d+)([.)])( |$)`)
 )
 

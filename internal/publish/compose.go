@@ -9,11 +9,20 @@ import (
 // head and a tail.
 type block struct {
 	head, tail string
-	rows       []string
+	rows       rows
 	// most is the number of bytes it may take at most.
 	most int
-	// all is how many things there are, where rows holds only some of them.
-	all int
+}
+
+// rows are made one by one when they are needed: of thousands few are shown.
+type rows struct {
+	n  int
+	at func(i int) string
+}
+
+// each are the rows of a list.
+func each[T any](all []T, row func(T) string) rows {
+	return rows{n: len(all), at: func(i int) string { return row(all[i]) }}
 }
 
 // fold hides a block until somebody opens it. title is text of this package.
@@ -26,28 +35,30 @@ func fold(title string, b block) block {
 // render is the block in at most n bytes: as many rows as fit, and a line that
 // counts the others. Where not even that fits it is nothing.
 func (b block) render(n int) string {
-	if len(b.rows) == 0 && b.all == 0 {
+	if b.rows.n == 0 {
 		return ""
 	}
 	n = min(n, b.most)
-	all := max(b.all, len(b.rows))
 	rest := func(shown int) string {
-		if shown == all {
+		if shown == b.rows.n {
 			return ""
 		}
-		return fmt.Sprintf("\n… and %d more.\n", all-shown)
+		return fmt.Sprintf("\n… and %d more.\n", b.rows.n-shown)
 	}
 	room := n - len(b.head) - len(b.tail) - len(rest(0))
-	shown, used := 0, 0
-	for shown < len(b.rows) && used+len(b.rows[shown]) <= room {
-		used += len(b.rows[shown])
-		shown++
-	}
-	out := b.head + strings.Join(b.rows[:shown], "") + rest(shown) + b.tail
-	if room < 0 || len(out) > n {
+	if room < 0 {
 		return ""
 	}
-	return out
+	var body strings.Builder
+	shown := 0
+	for ; shown < b.rows.n; shown++ {
+		row := b.rows.at(shown)
+		if body.Len()+len(row) > room {
+			break
+		}
+		body.WriteString(row)
+	}
+	return b.head + body.String() + rest(shown) + b.tail
 }
 
 // compose puts blocks below each other in at most n bytes. Earlier ones have
@@ -61,4 +72,6 @@ func compose(n int, blocks ...block) string {
 }
 
 // text is a block that is all or nothing.
-func text(s string) block { return block{rows: []string{s}, most: len(s) + 64} }
+func text(s string) block {
+	return block{rows: each([]string{s}, func(s string) string { return s }), most: len(s) + 64}
+}

@@ -206,7 +206,8 @@ func (p *Posted) put(ctx context.Context, s sticky) error {
 	return fmt.Errorf("commenting on #%d: %w, %d times", s.number, ErrUncertain, attempts)
 }
 
-// find lists our own comments with the mark: the newest, and the others.
+// find lists our own comments with the mark: the one that stays, the newest,
+// and the others.
 func (s sticky) find(ctx context.Context) (newest *Comment, older []Comment, err error) {
 	all, err := s.t.Comments(ctx, s.number)
 	if err != nil {
@@ -222,8 +223,20 @@ func (s sticky) find(ctx context.Context) (newest *Comment, older []Comment, err
 	if len(ours) == 0 {
 		return nil, nil, nil
 	}
-	slices.SortFunc(ours, func(a, b Comment) int { return cmp.Compare(b.ID, a.ID) })
+	slices.SortFunc(ours, before)
 	return &ours[0], ours[1:], nil
+}
+
+// before orders comments with the same mark so that all jobs agree which one
+// stays: a score before a placeholder, then the newest.
+func before(a, b Comment) int {
+	running := func(c Comment) int {
+		if m, _ := ParseMark(c.Body); m.State == Running {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(running(a), running(b)), cmp.Compare(b.ID, a.ID))
 }
 
 // replace edits the newest comment, unless what it says is newer.

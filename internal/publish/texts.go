@@ -3,9 +3,11 @@ package publish
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/assaybot/assay/internal/assay"
 	"github.com/assaybot/assay/internal/plain"
 	"github.com/assaybot/assay/internal/stat"
 )
@@ -35,10 +37,10 @@ func top(c Context, s Score, n int) []block {
 	if v == nil {
 		return out
 	}
-	worse := changes(c, v.Worse)
-	shown := min(openRows, len(worse))
-	out = append(out, block{head: fmt.Sprintf("\n**Got worse (%d)**\n\n", len(worse)), rows: worse[:shown], most: n / 5, all: shown})
-	return append(out, fold(fmt.Sprintf("The other %d that got worse", len(worse)-shown), block{rows: worse[shown:], most: n / 5}))
+	shown := min(openRows, len(v.Worse))
+	rest := v.Worse[shown:]
+	out = append(out, block{head: fmt.Sprintf("\n**Got worse (%d)**\n\n", len(v.Worse)), rows: changes(c, v.Worse[:shown]), most: n / 5})
+	return append(out, fold(fmt.Sprintf("The other %d that got worse", len(rest)), block{rows: changes(c, rest), most: n / 5}))
 }
 
 // first is the verdict with its numbers.
@@ -49,7 +51,7 @@ func first(s Score) string {
 		return "**Nothing to do**: no task was chosen"
 	case s.Versus != nil:
 		word, rest, _ := strings.Cut(s.Versus.Headline, ":")
-		return emoji(s.Versus) + " **" + plain.Inline(capital(word), maxWord) + "**:" + plain.Inline(rest, 2*maxWord)
+		return emoji(s.Versus) + " **" + plain.Inline(capital(word), maxWord) + "**: " + plain.Inline(rest, 2*maxWord)
 	case t.N == 0:
 		return "**No score**: " + plain.Inline(s.Summary, maxWord)
 	}
@@ -116,18 +118,20 @@ func about(c Context, s Score) string {
 }
 
 // changes are rows of a list, one per task.
-func changes(c Context, all []Change) []string {
-	out := make([]string, 0, len(all))
-	for _, ch := range all {
-		row := fmt.Sprintf("- %s %s → %s%s\n", plain.Code(ch.Task, maxName), ch.From, ch.To, c.trajectories(ch.Paths))
-		for i, m := range ch.Missed {
-			if i == 3 {
-				row += fmt.Sprintf("  - … and %d more\n", len(ch.Missed)-i)
-				break
-			}
-			row += "  - " + plain.Inline(m, maxWord) + "\n"
+func changes(c Context, all []Change) rows {
+	return each(all, func(ch Change) string {
+		return fmt.Sprintf("- %s %s → %s%s\n", plain.Code(ch.Task, maxName), ch.From, ch.To, c.trajectories(ch.Paths)) + few(ch.Missed)
+	})
+}
+
+// few are the first things that were missed.
+func few(missed []string) string {
+	out := ""
+	for i, m := range missed {
+		if i == 3 {
+			return out + fmt.Sprintf("  - … and %d more\n", len(missed)-i)
 		}
-		out = append(out, row)
+		out += "  - " + plain.Inline(m, maxWord) + "\n"
 	}
 	return out
 }
@@ -189,43 +193,47 @@ func leftOut(v *Versus) block {
 	return fold(fmt.Sprintf("Left out of the comparison (%d)", len(v.LeftOut)), block{rows: absents(v.LeftOut), most: 4_000})
 }
 
-func lines(all []string) []string {
-	out := make([]string, len(all))
-	for i, s := range all {
-		out[i] = "- " + plain.Inline(s, 2*maxWord) + "\n"
-	}
-	return out
+func lines(all []string) rows {
+	return each(all, func(s string) string { return "- " + plain.Inline(s, 2*maxWord) + "\n" })
 }
 
-func notes(s Score) []string {
-	out := lines(s.Notes)
-	if s.Versus != nil {
-		out = append(out, lines(s.Versus.Notes)...)
+func notes(s Score) rows {
+	if s.Versus == nil {
+		return lines(s.Notes)
 	}
-	return out
+	return lines(slices.Concat(s.Notes, s.Versus.Notes))
 }
 
 // rates is a narrow table: a phone shows four columns.
-func rates(what string, rows []Row, most int) block {
-	b := block{head: "| " + what + " | resolved | 95% | cost |\n| --- | ---: | ---: | ---: |\n", most: most}
-	for _, r := range rows {
-		limits := "\\~"
-		if r.N > 0 {
-			limits = fmt.Sprintf("%.0f–%.0f", 100*r.Rate.Lo, 100*r.Rate.Hi)
-		}
-		resolved := fmt.Sprintf("%d/%d", r.Resolved, r.N)
-		if r.Missing != "" {
-			resolved += " (" + plain.Inline(r.Missing, maxName) + ")"
-		}
-		b.rows = append(b.rows, fmt.Sprintf("| %s | %s | %s | %s |\n", plain.Inline(r.Name, maxName), resolved, limits, plain.Inline(r.Cost, maxName)))
+func rates(what string, all []Row, most int) block {
+	return block{head: "| " + what + " | resolved | 95% | cost |\n| --- | ---: | ---: | ---: |\n", most: most, rows: each(all, rateRow)}
+}
+
+func rateRow(r Row) string {
+	limits := "\\~"
+	if r.N > 0 {
+		limits = fmt.Sprintf("%.0f–%.0f", 100*r.Rate.Lo, 100*r.Rate.Hi)
 	}
-	return b
+	resolved := fmt.Sprintf("%d/%d", r.Resolved, r.N)
+	if r.Missing != "" {
+		resolved += " (" + plain.Inline(r.Missing, maxName) + ")"
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", plain.Inline(r.Name, maxName), resolved, limits, plain.Inline(r.Cost, maxName))
 }
 
 // misses are the agent's failures first, then ours.
-func misses(c Context, all []Miss) []string {
-	var theirs, ours []string
-	for _, m := range all {
+func misses(c Context, all []Miss) rows {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b Miss) int {
+		switch {
+		case a.Ours == b.Ours:
+			return 0
+		case b.Ours:
+			return -1
+		}
+		return 1
+	})
+	return each(all, func(m Miss) string {
 		row := "- " + plain.Code(m.Name, maxName) + " " + plain.Inline(m.Ending, maxName)
 		switch link := c.trajectories([]string{m.Path}); {
 		case link != "":
@@ -233,37 +241,20 @@ func misses(c Context, all []Miss) []string {
 		case m.Path != "":
 			row += ", " + plain.Code(m.Path, 2*maxName)
 		}
-		row += "\n"
-		for i, text := range m.Missed {
-			if i == 3 {
-				row += fmt.Sprintf("  - … and %d more\n", len(m.Missed)-i)
-				break
-			}
-			row += "  - " + plain.Inline(text, maxWord) + "\n"
-		}
-		if m.Ours {
-			ours = append(ours, row)
-		} else {
-			theirs = append(theirs, row)
-		}
-	}
-	return append(theirs, ours...)
+		return row + "\n" + few(m.Missed)
+	})
 }
 
-func absents(all []Absent) []string {
-	out := make([]string, len(all))
-	for i, a := range all {
-		out[i] = "- " + plain.Code(a.What, maxName) + " " + plain.Inline(a.Why, maxWord) + "\n"
-	}
-	return out
+func absents(all []Absent) rows {
+	return each(all, func(a Absent) string {
+		return "- " + plain.Code(a.What, maxName) + " " + plain.Inline(a.Why, maxWord) + "\n"
+	})
 }
 
-func faults(s Score) []string {
-	out := make([]string, 0, len(s.Lint)+len(s.Problems))
-	for _, p := range append(s.Lint[:len(s.Lint):len(s.Lint)], s.Problems...) {
-		out = append(out, "- "+plain.Inline(p.String(), 2*maxWord)+"\n")
-	}
-	return out
+func faults(s Score) rows {
+	return each(slices.Concat(s.Lint, s.Problems), func(p assay.Problem) string {
+		return "- " + plain.Inline(p.String(), 2*maxWord) + "\n"
+	})
 }
 
 func number(n int, one, many string) string {
