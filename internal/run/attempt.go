@@ -89,6 +89,9 @@ func (a *attempt) prepare(ctx context.Context) error {
 		if said := log.bytes(); len(said) > 0 {
 			err = fmt.Errorf("%w\n%s", err, clip(string(said), 4000))
 		}
+		if assay.IsUser(err) { // a fault of the task: another attempt has it too
+			return a.never("preparing the environment", err)
+		}
 		return assay.Infra(assay.InfraSandbox, "preparing the environment", err)
 	}
 	a.image, a.facts.Digests.Image = image, image.Digest

@@ -330,6 +330,19 @@ func TestFailuresAreData(t *testing.T) {
 	}
 }
 
+func TestFaultOfTheEnvironmentIsPermanent(t *testing.T) {
+	s := newStage(t, nil)
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{{assay.Userf("there is no image"), true}, {errBroken, false}} {
+		s.box.prepare = c.err
+		if res := s.Attempt(t.Context(), job("a")); res.Outcome != assay.InfraFail || res.Permanent != c.want {
+			t.Errorf("%v: %s, permanent %v", c.err, res.Outcome, res.Permanent)
+		}
+	}
+}
+
 func graderOnly(spec BoxSpec) error {
 	if spec.Role == "grader" {
 		return errBroken

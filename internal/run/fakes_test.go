@@ -25,6 +25,7 @@ type fakeSandbox struct {
 	mu       sync.Mutex
 	main     func(ctx context.Context, b *fakeBox, c Command) (Exit, error)
 	openErr  func(spec BoxSpec) error
+	prepare  error
 	isolated bool
 	log      []string // what happened, in order
 	boxes    []*fakeBox
@@ -39,7 +40,7 @@ func (s *fakeSandbox) note(format string, args ...any) {
 func (s *fakeSandbox) Name() string { return "fake" }
 
 func (s *fakeSandbox) Prepare(context.Context, assay.Environment, tree.Tree, io.Writer) (Image, error) {
-	return Image{Ref: "image", Digest: "sha256:1"}, nil
+	return Image{Ref: "image", Digest: "sha256:1"}, s.prepare
 }
 
 func (s *fakeSandbox) Open(ctx context.Context, spec BoxSpec) (Box, error) {
