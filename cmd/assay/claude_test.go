@@ -21,7 +21,7 @@ func (p *person) claudeKit() {
 	need(p.t, "claude", prefix != "", "the real Claude Code is wanted: set ASSAY_CLAUDE_KIT to an npm prefix that has @anthropic-ai/claude-code")
 	found, err := filepath.Glob(filepath.Join(prefix, "node_modules", "@anthropic-ai", "claude-code-linux-*", "claude"))
 	need(p.t, "claude", err == nil && len(found) > 0, "there is no program in "+prefix)
-	dir := filepath.Join(p.path("cache"), "kits", agent.ClaudeKit(""), "bin")
+	dir := filepath.Join(p.path("cache"), "kits", agent.KitName(agent.ClaudeCode, ""), "bin")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		p.t.Fatal(err)
 	}
