@@ -241,6 +241,7 @@ func reviewNode(one Review) any {
 }
 
 func (c *call) commentNode(t *Thread, o *Comment) *node {
+	o.dated(t)
 	return &node{kind: "IssueComment", is: []string{"Node", "Comment", "Minimizable"}, fields: fields{
 		"id": is(o.node()), "databaseId": is(o.ID), "author": is(actorNode(o.Author)), "body": is(o.Body), "createdAt": is(stamp(o.Created)),
 		"updatedAt": is(stamp(o.Updated)), "lastEditedAt": is(stamp(o.Edited)), "isMinimized": is(o.Minimized != ""),

@@ -119,6 +119,17 @@ type Comment struct {
 	Minimized string // the classifier, lower case; empty is shown
 }
 
+// dated fills in the times that a test left out.
+func (c *Comment) dated(t *Thread) *Comment {
+	if c.Created.IsZero() {
+		c.Created = t.Created
+	}
+	if c.Updated.IsZero() {
+		c.Updated = c.Created
+	}
+	return c
+}
+
 func (c *Comment) node() string { return fmt.Sprintf("IC_%d", c.ID) }
 
 // CheckRun is one check run.
@@ -192,9 +203,7 @@ func (r *Repo) settle(t *Thread) {
 		if c.ID == 0 {
 			c.ID = t.ID*1000 + int64(n)
 		}
-		if c.Updated.IsZero() {
-			c.Updated = c.Created
-		}
+		c.dated(t)
 	}
 }
 

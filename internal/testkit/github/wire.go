@@ -168,6 +168,7 @@ func (s *Server) side(r *Repo, branch, commit string) object {
 }
 
 func (s *Server) commentJSON(t *Thread, c *Comment) object {
+	c.dated(t)
 	u := s.api("/repos/%s/issues/comments/%d", t.repo.FullName(), c.ID)
 	out := object{
 		"id": c.ID, "node_id": c.node(), "url": u, "html_url": fmt.Sprintf("%s/%s/issues/%d#issuecomment-%d", s.URL, t.repo.FullName(), t.Number, c.ID),
