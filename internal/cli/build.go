@@ -65,7 +65,7 @@ func buildRun(ctx context.Context, o *buildOptions) error {
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(o.f.Streams.Out, "%s built in %s\n", count(len(sum.Built), "task", "tasks"), o.req.Tasks); err != nil {
+	if _, err := fmt.Fprintf(o.f.Streams.Out, "%s built in %s, %d as before\n", count(len(sum.Built), "task", "tasks"), o.req.Tasks, sum.Kept); err != nil {
 		return err
 	}
 	for _, r := range sortedReasons(sum.Rejected) {

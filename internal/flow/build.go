@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -39,7 +40,8 @@ type BuildRequest struct {
 	All bool
 }
 
-// BuildSummary says what became of the candidates.
+// BuildSummary says what became of the candidates. Kept counts tasks that
+// stood there already and would come out the same.
 type BuildSummary struct {
 	Built    []string
 	Rejected map[assay.Reason]int
@@ -51,6 +53,7 @@ type BuildSummary struct {
 func (f *Flow) Build(ctx context.Context, b BuildRequest, note func(string)) (sum BuildSummary, err error) {
 	sum.Rejected = map[assay.Reason]int{}
 	store := candidates.At(b.Candidates)
+	w := builder{flow: f, req: b, have: f.standing(b.Tasks), sum: &sum, note: note}
 	err = store.Update(f.Owner, func(all []assay.Candidate) ([]assay.Candidate, error) {
 		if len(all) == 0 {
 			return all, assay.Userf("there are no candidates in %s; 'assay mine' makes them", store.Path())
@@ -63,8 +66,8 @@ func (f *Flow) Build(ctx context.Context, b BuildRequest, note func(string)) (su
 			if ctx.Err() != nil {
 				return all, context.Cause(ctx)
 			}
-			if err := f.buildOne(ctx, b, &all[i], &sum, note); err != nil {
-				return all, err
+			if err := w.one(ctx, &all[i]); err != nil {
+				return all, fmt.Errorf("building %s: %w", all[i].ID, err)
 			}
 		}
 		return all, nil
@@ -109,21 +112,58 @@ func (b BuildRequest) wants(c assay.Candidate, d assay.Decision) bool {
 	return c.Source.Commit != ""
 }
 
-// buildOne builds a candidate, or rejects it. The error is a failure of ours.
-func (f *Flow) buildOne(ctx context.Context, b BuildRequest, c *assay.Candidate, sum *BuildSummary, note func(string)) error {
-	reason, detail, err := f.makeTask(ctx, b, c)
-	switch {
-	case err != nil:
-		return fmt.Errorf("building %s: %w", c.ID, err)
-	case reason != "":
-		c.Status, c.Reason, c.Detail = assay.StatusRejected, reason, detail
-		sum.Rejected[reason]++
-		note(fmt.Sprintf("%-12s rejected: %s: %s", c.ID, reason, detail))
-	default:
-		c.Status, c.Reason, c.Detail, c.Task = assay.StatusBuilt, "", "", c.ID
-		sum.Built = append(sum.Built, c.ID)
-		note(fmt.Sprintf("%-12s built", c.ID))
+// builder makes task folders one after another.
+type builder struct {
+	flow *Flow
+	req  BuildRequest
+	// have are the tasks that stood in the folder before.
+	have map[string]suite.Entry
+	sum  *BuildSummary
+	note func(string)
+}
+
+// standing are the sound tasks of a folder, which need not exist.
+func (f *Flow) standing(dir string) map[string]suite.Entry {
+	out := map[string]suite.Entry{}
+	if !isDir(dir) {
+		return out
 	}
+	s, err := f.openSuite(dir)
+	if err != nil {
+		return out // a folder without tasks; writing to it tells what else is wrong
+	}
+	for _, e := range s.Entries {
+		if len(e.Problems) == 0 {
+			out[e.Task.ID] = e
+		}
+	}
+	return out
+}
+
+// one builds a candidate, or rejects it. The error is a failure of ours.
+func (w builder) one(ctx context.Context, c *assay.Candidate) error {
+	m, reason, detail, err := w.flow.makeTask(ctx, w.req, c)
+	if err != nil {
+		return err
+	}
+	if reason != "" {
+		c.Status, c.Reason, c.Detail = assay.StatusRejected, reason, detail
+		w.sum.Rejected[reason]++
+		w.note(fmt.Sprintf("%-12s rejected: %s: %s", c.ID, reason, detail))
+		return nil
+	}
+	kept, err := w.put(m)
+	if err != nil {
+		return err
+	}
+	c.Status, c.Reason, c.Detail, c.Task = assay.StatusBuilt, "", "", c.ID
+	if kept {
+		w.sum.Kept++
+		w.note(fmt.Sprintf("%-12s as before", c.ID))
+		return nil
+	}
+	w.sum.Built = append(w.sum.Built, c.ID)
+	w.note(fmt.Sprintf("%-12s built", c.ID))
 	return nil
 }
 
@@ -134,24 +174,24 @@ type parts struct {
 	tests, solution tree.Tree
 }
 
-func (f *Flow) makeTask(ctx context.Context, b BuildRequest, c *assay.Candidate) (assay.Reason, string, error) {
+func (f *Flow) makeTask(ctx context.Context, b BuildRequest, c *assay.Candidate) (m made, reason assay.Reason, detail string, err error) {
 	name := c.Repo
 	if b.Repo != "" {
 		name = b.Repo
 	}
 	repo, err := f.Repos(ctx, name)
 	if err != nil {
-		return "", "", err
+		return m, "", "", err
 	}
 	p, reason, detail, err := readParts(ctx, repo, c)
 	if reason != "" || err != nil {
-		return reason, detail, err
+		return m, reason, detail, err
 	}
 	recipe, reason, detail := propose(b, c, p)
 	if reason != "" {
-		return reason, detail, nil
+		return m, reason, detail, nil
 	}
-	return "", "", f.writeTask(b, c, p, recipe, repo.Dir())
+	return compose(b, c, p, recipe, repo.Dir()), "", "", nil
 }
 
 // readParts splits the change as mining did, and proves that base, tests and
@@ -244,21 +284,68 @@ func propose(b BuildRequest, c *assay.Candidate, p parts) (build.Recipe, assay.R
 // workspace before the checks' commands run.
 const overlayDir = "workspace"
 
-func (f *Flow) writeTask(b BuildRequest, c *assay.Candidate, p parts, r build.Recipe, repoDir string) error {
-	task := assay.Task{
-		Schema: assay.TaskSchema, ID: c.ID, Title: c.Title, Tier: "mined", Kind: assay.KindCorrectness, Language: r.Language,
-		Prompt: "", PromptFile: "prompt.md", Repository: repository(b, c, repoDir), Source: &c.Source, Base: &c.Base,
-		Environment: assay.Environment{Shared: r.Key, Setup: r.Setup, Env: r.Env},
-		Checks:      []assay.Check{{Name: "hidden-tests", Kind: assay.CheckTests, Command: r.Test, Report: &r.Report}},
-	}
+// made is a task in memory: all that its folder will hold, and the shared
+// environment.
+type made struct {
+	task        assay.Task
+	prompt      string
+	files       map[string]tree.Tree
+	environment tree.Tree
+}
+
+func compose(b BuildRequest, c *assay.Candidate, p parts, r build.Recipe, repoDir string) made {
 	env := r.Context.Clone()
 	env["Dockerfile"] = tree.Text(r.Dockerfile)
-	if err := writeShared(filepath.Join(b.Tasks, "environment", r.Key), env); err != nil {
-		return err
+	return made{
+		task: assay.Task{
+			Schema: assay.TaskSchema, ID: c.ID, Title: c.Title, Tier: "mined", Kind: assay.KindCorrectness, Language: r.Language,
+			PromptFile: "prompt.md", Repository: repository(b, c, repoDir), Source: &c.Source, Base: &c.Base,
+			Environment: assay.Environment{Shared: r.Key, Setup: r.Setup, Env: r.Env, Requires: r.Requires},
+			Checks:      []assay.Check{{Name: "hidden-tests", Kind: assay.CheckTests, Command: r.Test, Report: &r.Report}},
+		},
+		prompt: prompt(c), environment: env,
+		files: map[string]tree.Tree{"verify": p.tests.In(overlayDir), "solution": p.solution},
 	}
-	return suite.WriteTask(filepath.Join(b.Tasks, c.ID), task, prompt(c), map[string]tree.Tree{
-		"verify": p.tests.In(overlayDir), "solution": p.solution,
-	})
+}
+
+// put writes a task's folder, unless the one that stands there says the same:
+// then it keeps what validation wrote into it.
+func (w builder) put(m made) (kept bool, err error) {
+	if err := writeShared(filepath.Join(w.req.Tasks, "environment", m.task.Environment.Shared), m.environment); err != nil {
+		return false, err
+	}
+	if e, ok := w.have[m.task.ID]; ok {
+		if same, err := m.equals(e); same || err != nil {
+			return same, err
+		}
+	}
+	return false, suite.WriteTask(filepath.Join(w.req.Tasks, m.task.ID), m.task, m.prompt, m.files)
+}
+
+// equals tells whether a task on disk is m, whatever proves it.
+func (m made) equals(e suite.Entry) (bool, error) {
+	if e.Prompt != m.prompt {
+		return false, nil
+	}
+	for name, read := range map[string]func() (tree.Tree, error){"verify": e.Verify, "solution": e.Solution} {
+		if t, err := read(); err != nil || t.Digest() != m.files[name].Digest() {
+			return false, err
+		}
+	}
+	old, err := json.Marshal(unproven(e.Task))
+	if err != nil {
+		return false, err
+	}
+	fresh, err := json.Marshal(unproven(m.task))
+	return string(old) == string(fresh), err
+}
+
+// unproven is a task without what validation writes into it.
+func unproven(t assay.Task) assay.Task {
+	t.FailToPass, t.PassToPass, t.Strength, t.Validation = nil, nil, nil, nil
+	t.Environment.Lock, t.Environment.ImageDigest = "", ""
+	t.Limits = assay.Limits{}
+	return t
 }
 
 func repository(b BuildRequest, c *assay.Candidate, dir string) string {
