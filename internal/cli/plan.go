@@ -114,14 +114,13 @@ func (o *planOptions) outputs(s flow.Shards) error {
 }
 
 type mergeOptions struct {
-	f    *Factory
-	out  string
-	dirs []string
+	f   *Factory
+	req flow.MergeRequest
 }
 
 func newMerge(f *Factory, runF func(context.Context, *mergeOptions) error) *cobra.Command {
 	o := &mergeOptions{f: f}
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "merge OUT DIR...",
 		Short: "Join the results folders of a run's shards into one",
 		Long: `Copies the attempts of results folders into OUT, which may have some already,
@@ -129,14 +128,16 @@ and joins their plans. An attempt that is there is left alone, so that the same
 command twice changes nothing. 'assay report OUT' prints the whole.`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			o.out, o.dirs = args[0], args[1:]
+			o.req.Out, o.req.Dirs = args[0], args[1:]
 			return runF(c.Context(), o)
 		},
 	}
+	c.Flags().BoolVar(&o.req.Planned, "planned", false, "keep OUT's plan as it is and take only attempts of its trials")
+	return c
 }
 
 func mergeRun(_ context.Context, o *mergeOptions) error {
-	m, err := o.f.Flow.Merge(o.out, o.dirs)
+	m, err := o.f.Flow.Merge(o.req)
 	if err != nil {
 		return err
 	}
@@ -144,6 +145,6 @@ func mergeRun(_ context.Context, o *mergeOptions) error {
 		say(o.f, "%s\n", p)
 	}
 	_, err = fmt.Fprintf(o.f.Streams.Out, "%s merged into %s: %d new, %d as before.\n",
-		count(m.Folders, "folder", "folders"), o.out, m.Attempts, m.Same)
+		count(m.Folders, "folder", "folders"), o.req.Out, m.Attempts, m.Same)
 	return err
 }

@@ -48,7 +48,7 @@ stopped. Ctrl-C once finishes what runs; twice stops at once.`,
 	fl.BoolVar(&o.req.KeepWorkspace, "keep-workspace", false, "keep what the agent left as workspace_after/")
 	fl.BoolVar(&o.dryRun, "dry-run", false, "check everything, print the plan, run nothing")
 	fl.StringVar(&o.shard, "shard", "", "run only part `i/n` of the plan, from 1/n to n/n; 'assay merge' joins the results")
-	fl.StringVar(&o.plan, "plan", "", "with --shard: the `folder` that 'assay plan --out' wrote (default: every n-th trial)")
+	fl.StringVar(&o.plan, "plan", "", "with --shard: the `folder` that 'assay plan --out' wrote; it says what is run unless --config does (default: every n-th trial)")
 	fl.StringVar(&o.format, "format", "terminal", "format of the closing report: terminal, markdown, json, csv, junit")
 	return c
 }
@@ -92,7 +92,18 @@ func (o *runOptions) request() assay.Request {
 }
 
 func runRun(ctx context.Context, o *runOptions) error {
-	req, err := o.f.Flow.Request(o.config, o.request(), words(o.agents))
+	asked := o.request()
+	if o.config == "" {
+		planned, err := flow.Planned(o.plan, asked)
+		if err != nil {
+			return err
+		}
+		asked = planned
+		if len(o.agents) > 0 {
+			asked.Agents = nil
+		}
+	}
+	req, err := o.f.Flow.Request(o.config, asked, words(o.agents))
 	if err != nil {
 		return err
 	}

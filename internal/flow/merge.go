@@ -26,18 +26,26 @@ type Merged struct {
 // maxCopied bounds one file of an attempt that is copied.
 const maxCopied = 1 << 30
 
-// Merge copies the attempts of results folders into out, which may have some
-// already; the plan becomes the union of all. Trials are digests of their
+// MergeRequest names the folder that Dirs are merged into. Planned keeps Out's
+// own plan as it is, and takes only attempts of its trials.
+type MergeRequest struct {
+	Out     string
+	Dirs    []string
+	Planned bool
+}
+
+// Merge copies the attempts of results folders into Out, which may have some
+// already; the plan becomes the union of all, unless Planned. Trials are digests of their
 // inputs, so that the parts of one run, and the same part twice, fit together.
 // Only ordinary files are copied: the folders may come from machines that
 // were less trusted than this one.
-func (f *Flow) Merge(out string, dirs []string) (m Merged, err error) {
-	for _, dir := range dirs {
+func (f *Flow) Merge(r MergeRequest) (m Merged, err error) {
+	for _, dir := range r.Dirs {
 		if !isDir(dir) {
 			return m, assay.Userf("there is no results folder %s", dir)
 		}
 	}
-	to, err := ledger.Open(out, f.Owner)
+	to, err := ledger.Open(r.Out, f.Owner)
 	if err != nil {
 		return m, err
 	}
@@ -46,8 +54,8 @@ func (f *Flow) Merge(out string, dirs []string) (m Merged, err error) {
 			err = e
 		}
 	}()
-	j := joining{to: to, sum: &m, have: map[string]map[string]bool{}}
-	for _, dir := range dirs {
+	j := joining{to: to, planned: r.Planned, sum: &m, have: map[string]map[string]bool{}}
+	for _, dir := range r.Dirs {
 		if err := j.folder(dir); err != nil {
 			return m, fmt.Errorf("merging %s: %w", dir, err)
 		}
@@ -59,9 +67,10 @@ func (f *Flow) Merge(out string, dirs []string) (m Merged, err error) {
 // joining is one merge. have holds the fingerprints of attempts by trial
 // folder.
 type joining struct {
-	to   *ledger.Ledger
-	sum  *Merged
-	have map[string]map[string]bool
+	to      *ledger.Ledger
+	planned bool
+	sum     *Merged
+	have    map[string]map[string]bool
 }
 
 func (j joining) folder(dir string) error {
@@ -76,7 +85,7 @@ func (j joining) folder(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := j.head(from, p); err != nil {
+	if p, err = j.wanted(from, p); err != nil {
 		return err
 	}
 	trials := map[string]assay.Trial{}
@@ -86,6 +95,9 @@ func (j joining) folder(dir string) error {
 	var failed error
 	ps := from.Each(func(found ledger.Found) bool {
 		t, ok := trials[trialDir(found.Attempt)]
+		if !ok && j.planned {
+			return true
+		}
 		if !ok {
 			j.sum.Problems.Addf(found.Attempt.Dir, 0, "is of no planned trial; it is left out")
 			return true
@@ -98,6 +110,18 @@ func (j joining) folder(dir string) error {
 }
 
 func trialDir(a ledger.Attempt) string { return filepath.Base(filepath.Dir(filepath.Dir(a.Dir))) }
+
+// wanted is the plan whose attempts are taken out of a folder.
+func (j joining) wanted(from *ledger.Ledger, p assay.Plan) (assay.Plan, error) {
+	if !j.planned {
+		return p, j.head(from, p)
+	}
+	own, err := j.to.Plan()
+	if errors.Is(err, fs.ErrNotExist) {
+		return own, assay.Userf("%s has no plan; --planned needs one", j.to.Dir())
+	}
+	return own, err
+}
 
 // head joins run.json and plan.json. Results of two suites don't belong into
 // one table.

@@ -230,8 +230,8 @@ func (s Shard) Of(p assay.Plan) (assay.Plan, error) {
 
 var shardName = regexp.MustCompile(`^(\d{1,4})/(\d{1,4})$`)
 
-// ParseShard reads "2/7", and which trials that is from a planned folder (or
-// its shards.json) if one is named.
+// ParseShard reads "2/7", and which trials that is from a planned folder if
+// one is named.
 func ParseShard(name, dir string) (Shard, error) {
 	if name == "" && dir == "" {
 		return Shard{}, nil
@@ -260,10 +260,29 @@ func ParseShard(name, dir string) (Shard, error) {
 	return s, nil
 }
 
-func readShards(name string) (s Shards, err error) {
-	if isDir(name) {
-		name = filepath.Join(name, ShardsFile)
+// Planned is the request that a planned folder was made of, with what flags
+// set over it. The results go elsewhere.
+func Planned(dir string, flags assay.Request) (assay.Request, error) {
+	if dir == "" {
+		return flags, nil
 	}
+	l, err := ledger.OpenRead(dir)
+	if err != nil {
+		return flags, err
+	}
+	r, err := l.Run()
+	if errors.Is(err, fs.ErrNotExist) {
+		return flags, assay.Userf("there is no plan at %s; 'assay plan --out' writes one", dir)
+	}
+	if err != nil {
+		return flags, err
+	}
+	r.Request.Out = flags.Out
+	return override(r.Request, flags), nil
+}
+
+func readShards(dir string) (s Shards, err error) {
+	name := filepath.Join(dir, ShardsFile)
 	info, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
