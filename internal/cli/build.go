@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 type buildOptions struct {
 	f          *Factory
 	req        flow.BuildRequest
+	config     string
 	dockerfile string
 }
 
@@ -44,13 +46,31 @@ fails is rejected with its reason. Nothing is run: 'assay validate' does that.`,
 	fl.BoolVar(&o.req.Accepted, "accepted", false, "only candidates that a reviewer accepted")
 	fl.IntVar(&o.req.Most, "most", 0, "at most `N` candidates")
 	fl.BoolVar(&o.req.All, "all-tests", false, "the whole test suite must go on passing, not only the change's own test files")
+	fl.StringVar(&o.config, "config", "", "configuration `file` whose part \"mine\" says what the next three flags don't")
 	fl.StringVar(&o.dockerfile, "dockerfile", "", "use this `file` for all tasks instead of a proposal")
 	fl.StringArrayVar(&o.req.Test, "test", nil, "with --dockerfile: the `command` that runs the tests, one shell line; {tests} are the change's test files, {report} is the report to write")
-	fl.StringVar(&o.req.Format, "report", "junit", "with --dockerfile: the `format` of that report")
+	fl.StringVar(&o.req.Format, "report", "", "with --dockerfile: the `format` of that report (default junit)")
 	return c
 }
 
+// configured takes from the configuration what no flag said.
+func (o *buildOptions) configured() error {
+	m, err := flow.Mining(o.config)
+	if err != nil {
+		return err
+	}
+	o.dockerfile = cmp.Or(o.dockerfile, m.Dockerfile)
+	if len(o.req.Test) == 0 && m.Test != "" {
+		o.req.Test = []string{m.Test}
+	}
+	o.req.Format = cmp.Or(o.req.Format, m.Report, "junit")
+	return nil
+}
+
 func buildRun(ctx context.Context, o *buildOptions) error {
+	if err := o.configured(); err != nil {
+		return err
+	}
 	if o.dockerfile != "" {
 		text, err := os.ReadFile(o.dockerfile)
 		if err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 
 type mineOptions struct {
 	f      *Factory
+	config string
 	req    flow.MineRequest
 	format string
 }
@@ -36,11 +38,12 @@ is new, and keeps what reviewers, builds and validation said.`,
 		RunE: func(c *cobra.Command, _ []string) error { return runF(c.Context(), o) },
 	}
 	fl := c.Flags()
+	fl.StringVar(&o.config, "config", "", "configuration `file` whose part \"mine\" says what the flags don't")
 	fl.StringVar(&o.req.Repo, "repo", ".", "`path` or address of the repository")
 	fl.StringVar(&o.req.Since, "since", "", "merged after this `date`: 2025-09-01, RFC 3339, or an age such as 90d")
 	fl.StringVar(&o.req.Until, "until", "", "merged no later than this `date`")
 	fl.StringVar(&o.req.Branch, "branch", "", "the main line (default: the repository's default branch)")
-	fl.StringVar(&o.req.Base, "base", "parent", "what a task starts from: `parent` (the commit before the change) or cutoff (the last one before --since, for all)")
+	fl.StringVar(&o.req.Base, "base", "", "what a task starts from: `parent` (the commit before the change) or cutoff (the last one before --since, for all) (default parent)")
 	fl.StringVar(&o.req.Out, "out", "candidates.jsonl", "`file` of candidates")
 	fl.StringVar(&o.req.URL, "url", "", "the repository's page, for links (default: made of its origin)")
 	fl.StringVar(&o.format, "format", "table", "table or json")
@@ -50,6 +53,9 @@ is new, and keeps what reviewers, builds and validation said.`,
 func mineRun(ctx context.Context, o *mineOptions) error {
 	if o.format != "table" && o.format != "json" {
 		return assay.Userf("there is no format %q (there are table and json)", o.format)
+	}
+	if err := o.configured(); err != nil {
+		return err
 	}
 	sum, err := o.f.Flow.Mine(ctx, o.req)
 	if err != nil {
@@ -66,6 +72,18 @@ func mineRun(ctx context.Context, o *mineOptions) error {
 		return err
 	}
 	return o.table(out, sum)
+}
+
+// configured takes from the configuration what no flag said.
+func (o *mineOptions) configured() error {
+	m, err := flow.Mining(o.config)
+	if err != nil {
+		return err
+	}
+	r := &o.req
+	r.Since, r.Until = cmp.Or(r.Since, m.Since), cmp.Or(r.Until, m.Until)
+	r.Branch, r.Base = cmp.Or(r.Branch, m.Branch), cmp.Or(r.Base, m.Base)
+	return nil
 }
 
 func (o *mineOptions) table(w io.Writer, sum flow.MineSummary) error {

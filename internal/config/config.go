@@ -20,6 +20,8 @@ import (
 type file struct {
 	assay.Request
 	Agents []agent `json:"agents,omitempty"`
+	// Mine is read by LoadMining; a run has no use for it.
+	Mine Mining `json:"mine,omitzero"`
 }
 
 type agent assay.AgentSpec
@@ -43,11 +45,11 @@ func Load(path string, data []byte) (assay.Request, assay.Problems) {
 		decode = schema.DecodeJSON
 	}
 	ps := decode(path, data, &f)
-	r := f.Request
 	for _, a := range f.Agents {
-		r.Agents = append(r.Agents, assay.AgentSpec(a))
+		f.Request.Agents = append(f.Request.Agents, assay.AgentSpec(a))
 	}
-	ps = append(ps, later(path, data, r, ps)...)
+	r := f.Request
+	ps = append(ps, later(path, data, f, ps)...)
 	dir := filepath.Dir(path)
 	for _, p := range []*string{&r.Tasks, &r.VarDir, &r.Out} {
 		if *p != "" && !filepath.IsAbs(*p) {
@@ -69,10 +71,10 @@ func isJSON(path string, data []byte) bool {
 
 // later are the faults of the request's meaning, except those on lines that
 // the decoder has a word on already.
-func later(path string, data []byte, r assay.Request, known assay.Problems) assay.Problems {
-	lines := schema.Index(data)
+func later(path string, data []byte, f file, known assay.Problems) assay.Problems {
+	lines, r := schema.Index(data), f.Request
 	var ps assay.Problems
-	faults := Faults(r)
+	faults := append(Faults(r), f.Mine.faults()...)
 	for at, n := range map[string]int{"repeats": r.Repeats, "jobs": r.Jobs} {
 		if n == 0 && lines.Has(at) {
 			faults = append(faults, Fault{at, at + " is 0; it must be at least 1"})

@@ -140,3 +140,17 @@ func requestDigest(r assay.Request) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:4])
 }
+
+// Mining reads what a configuration file ("" for none) says about mining and
+// building.
+func Mining(file string) (config.Mining, error) {
+	if file == "" {
+		return config.Mining{}, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return config.Mining{}, assay.Userf("reading the configuration: %v", err)
+	}
+	m, ps := config.LoadMining(file, data)
+	return m, ps.Err()
+}

@@ -1,0 +1,28 @@
+package config
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLoadMining(t *testing.T) {
+	m, ps := LoadMining("d/assay.yml", []byte("tasks: ../tasks\nmine:\n  since: 90d\n  base: cutoff\n  dockerfile: Dockerfile\n  test: make test\n"))
+	want := Mining{Since: "90d", Base: "cutoff", Dockerfile: "d/Dockerfile", Test: "make test"}
+	if d := cmp.Diff(want, m); d != "" || len(ps) > 0 {
+		t.Errorf("%s %v", d, ps)
+	}
+	for text, fault := range map[string]string{
+		"mine:\n  snice: 90d\n":             `f.yml:2: unknown field "snice" in mine; did you mean "since"?`,
+		"mine:\n  base: head\n":             "f.yml:2: mine.base is parent or cutoff, not head",
+		"repeats: 1\nmine:\n  test: make\n": "f.yml:3: mine.test and mine.report go with mine.dockerfile; without one the environment is proposed",
+	} {
+		_, ps := LoadMining("f.yml", []byte(text))
+		if len(ps) != 1 || ps[0].String() != fault {
+			t.Errorf("%q: got %q, want %q", text, ps.Error(), fault)
+		}
+		if _, again := Load("f.yml", []byte(text)); len(again) != 1 {
+			t.Errorf("a run takes %q", text)
+		}
+	}
+}
