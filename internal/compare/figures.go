@@ -10,8 +10,8 @@ import (
 
 // count fills the rates and their difference.
 func (c *Comparison) count(units []unit) {
-	var pairs []stat.Pair
-	var rawA, rawB []stat.Cluster
+	pairs := make([]stat.Pair, 0, len(units))
+	rawA, rawB := make([]stat.Cluster, 0, len(units)), make([]stat.Cluster, 0, len(units))
 	single := true
 	up, down := 0, 0
 	for _, u := range units {

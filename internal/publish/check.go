@@ -44,7 +44,7 @@ func title(s Score) string {
 // annotations are the faults of task files at their lines. A file outside of
 // the repository has no place for one.
 func annotations(s Score) []Annotation {
-	var out []Annotation
+	out := make([]Annotation, 0, min(len(s.Lint), maxAnnotations))
 	for _, p := range s.Lint {
 		name := strings.ReplaceAll(p.File, `\`, "/")
 		if name == "" || path.IsAbs(name) || name != path.Clean(name) || strings.HasPrefix(name, "../") || name == "." {

@@ -91,7 +91,7 @@ func (g Gate) Judge(s Score) (conclusion, why string) {
 type verdict struct{ conclusion, why string }
 
 func (g Gate) verdicts(s Score) []verdict {
-	var out []verdict
+	out := make([]verdict, 0, 1+len(g.Below))
 	if g.Regression {
 		out = append(out, regression(s.Versus))
 	}
