@@ -56,6 +56,20 @@ func TestCheckTellsAllFaults(t *testing.T) {
 		{"version", trial(ClaudeCode, func(t *assay.Trial) { t.Model, t.Agent.Version = "m", "../evil" }), have, []string{"no version"}},
 		{"a flag as model", trial(ClaudeCode, func(t *assay.Trial) { t.Model = "--help" }), have, []string{"no name of a model"}},
 		{"a command", trial(ClaudeCode, func(t *assay.Trial) { t.Model, t.Agent.Command = "m", []string{"x"} }), have, []string{"no command"}},
+		{"codex is fine", trial(Codex, func(t *assay.Trial) { t.Model, t.Effort = "gpt-5.2", "xhigh" }), run.Credentials{"openai": true}, nil},
+		{"codex has nothing", trial(Codex, func(t *assay.Trial) { t.Effort, t.Limits.MaxTurns = "hgih", 5 }), have,
+			[]string{"needs a model", "OPENAI_API_KEY", `"high"`, "codex has no turn limit"}},
+		{"gemini is fine", trial(Gemini, func(t *assay.Trial) {
+			t.Model, t.Effort, t.Limits.MaxTurns = "gemini-3-pro-preview", "low", 5
+		}), run.Credentials{"gemini": true}, nil},
+		{"gemini without levels", trial(Gemini, func(t *assay.Trial) { t.Model, t.Effort = "gemini-2.5-pro", "low" }), have,
+			[]string{"GEMINI_API_KEY", "no effort levels"}},
+		{"opencode is fine", trial(Opencode, func(t *assay.Trial) { t.Model, t.Effort = "claude-sonnet-4-5", "max" }), have, nil},
+		{"opencode and its limits", trial(Opencode, func(t *assay.Trial) {
+			t.Model, t.Effort, t.Limits.MaxTurns = "anthropic/claude-sonnet-4-5", "hihg", 5
+		}), have, []string{"opencode has no turn limit", `"high"`}},
+		{"opencode and a strange model", trial(Opencode, func(t *assay.Trial) { t.Model = "llama" }), have, []string{"can't tell which API"}},
+		{"opencode without the key", trial(Opencode, func(t *assay.Trial) { t.Model = "google/x" }), have, []string{"GEMINI_API_KEY"}},
 		{"environment", trial(Command, func(t *assay.Trial) {
 			t.Agent.Command, t.Agent.Env = []string{"x"}, []string{"LANG", "MISSING", "ANTHROPIC_API_KEY"}
 		}), nil, []string{"MISSING is not set", "ANTHROPIC_API_KEY must not"}},
@@ -247,6 +261,101 @@ func TestEnsureKitLaysOut(t *testing.T) {
 	}
 	_, err = EnsureKit(t.Context(), KitRequest{CacheDir: dir, Agent: ClaudeCode, Version: "9.9.9", Env: []string{"PATH=" + path}})
 	if err == nil || assay.IsUser(err) || !strings.Contains(err.Error(), "no such version") {
+		t.Error(err)
+	}
+}
+
+func TestNamesOfModels(t *testing.T) {
+	for name, want := range map[string][2]string{
+		"claude-sonnet-4-5": {"anthropic", "claude-sonnet-4-5"}, "anthropic/claude-opus-4-8": {"anthropic", "claude-opus-4-8"},
+		"gpt-5.2": {"openai", "gpt-5.2"}, "o4-mini": {"openai", "o4-mini"}, "openai/x/y": {"openai", "x/y"},
+		"google/gemini-2.5-pro": {"gemini", "gemini-2.5-pro"}, "gemini-3-pro-preview": {"gemini", "gemini-3-pro-preview"},
+		"qwen/qwen3": {"", "qwen/qwen3"}, "opus": {"", "opus"}, "": {"", ""},
+	} {
+		if api, plain := apiOf(name), plainModel(name); api != want[0] || plain != want[1] {
+			t.Errorf("%q: %q, %q", name, api, plain)
+		}
+	}
+}
+
+func TestProgramsInvoke(t *testing.T) {
+	for _, tt := range []struct {
+		agent, model string
+		argv, api    string
+		home         map[string][]string // file and what it holds
+		env          map[string]string
+	}{
+		{Codex, "gpt-5.2", "/tmp/box/kits/codex-0.171.0/bin/codex exec --json --dangerously-bypass-approvals-and-sandbox --skip-git-repo-check -C /tmp/box/workspace -m gpt-5.2 -",
+			"openai", map[string][]string{".codex/config.toml": {
+				`model_reasoning_effort = "high"`, `developer_instructions = "say \"hi\"\n[x]\u007f"`, `base_url = "http://127.0.0.1:8080/v1"`, `[projects."/tmp/box/workspace"]`,
+			}}, map[string]string{"OPENAI_API_KEY": "tok", "CODEX_HOME": "/tmp/box/home/agent/.codex"}},
+		{Gemini, "google/gemini-3-pro-preview", "/tmp/box/kits/gemini-0.61.0/bin/node /tmp/box/kits/gemini-0.61.0/node_modules/@google/gemini-cli/bundle/gemini.js --yolo -m gemini-3-pro-preview -o stream-json",
+			"gemini", map[string][]string{".gemini/settings.json": {`"thinkingLevel": "HIGH"`, `"selectedType": "gemini-api-key"`}, ".gemini/GEMINI.md": {"say \"hi\"\n[x]\x7f"}},
+			map[string]string{"GEMINI_API_KEY": "tok", "GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:8080"}},
+		{Opencode, "gpt-5.2", "/tmp/box/kits/opencode-1.18.33/bin/opencode run --format json --auto --thinking --title assay -m openai/gpt-5.2 --dir /tmp/box/workspace --variant high",
+			"openai", map[string][]string{".config/opencode/opencode.json": {`"baseURL": "http://127.0.0.1:8080/v1"`, `"apiKey": "tok"`, `"reasoningEffort": "high"`, `/tmp/box/home/agent/.assay/system.md`}, ".assay/system.md": {`say "hi"`}},
+			map[string]string{"OPENCODE_CONFIG": "/tmp/box/home/agent/.config/opencode/opencode.json"}},
+	} {
+		in := invocation(tt.agent)
+		in.Trial.Model, in.Trial.Effort, in.System = tt.model, "high", "say \"hi\"\n[x]\x7f"
+		l, err := Find(All(options()), tt.agent).Invoke(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(tt.argv, strings.Join(l.Argv, " ")); d != "" {
+			t.Error(d)
+		}
+		if l.Provider != tt.api || l.Stdin != "do it" || l.Kits[0].Dir != "/cache/"+l.Kits[0].Name || len(l.Home) != len(tt.home) {
+			t.Errorf("%+v", l)
+		}
+		for file, parts := range tt.home {
+			for _, part := range parts {
+				if !strings.Contains(string(l.Home[file].Data), part) {
+					t.Errorf("%s lacks %q: %s", file, part, l.Home[file].Data)
+				}
+			}
+		}
+		for name, value := range tt.env {
+			if l.Env[name] != value {
+				t.Errorf("%s=%q", name, l.Env[name])
+			}
+		}
+		if _, err := Find(All(Options{}), tt.agent).Invoke(in); !assay.IsUser(err) {
+			t.Error(err)
+		}
+	}
+}
+
+// TestKitsOfEveryAgent runs a stand-in for npm that makes the files of every
+// recipe.
+func TestKitsOfEveryAgent(t *testing.T) {
+	for name, r := range recipes() {
+		bin, dir := t.TempDir(), t.TempDir()
+		script := "#!/bin/sh\n"
+		for _, p := range r.parts {
+			place := `"$3/node_modules/` + p.from
+			if p.to == "bin" { // a folder with the program in it
+				place += "/" + filepath.Base(r.program)
+			}
+			script += "mkdir -p " + place + `"; rmdir ` + place + `"; echo x > ` + place + "\"\n"
+		}
+		if err := os.WriteFile(filepath.Join(bin, "npm"), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		path := bin + ":" + os.Getenv("PATH")
+		t.Setenv("PATH", path)
+		kit, err := EnsureKit(t.Context(), KitRequest{CacheDir: dir, Agent: name, Env: []string{"PATH=" + path}})
+		if err != nil || !r.complete(kit.Dir) || kit.Name != name+"-"+r.version {
+			t.Errorf("%s: %v %+v", name, err, kit)
+		}
+		for _, p := range r.parts {
+			if _, err := os.Stat(filepath.Join(kit.Dir, p.to)); err != nil {
+				t.Error(err)
+			}
+		}
+		t.Setenv("PATH", strings.TrimPrefix(path, bin+":"))
+	}
+	if _, err := EnsureKit(t.Context(), KitRequest{CacheDir: t.TempDir(), Agent: Nop}); !assay.IsUser(err) {
 		t.Error(err)
 	}
 }

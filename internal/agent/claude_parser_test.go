@@ -121,7 +121,7 @@ func golden(t *testing.T, name string, f assay.AgentFacts, got steps) {
 	for _, s := range got {
 		w.Step(s)
 	}
-	if err := w.Finish(atif.EndOf(ClaudeCode, "asked", f)); err != nil {
+	if err := w.Finish(atif.EndOf(agentOf(name), "asked", f)); err != nil {
 		t.Fatal(err)
 	}
 	if err := atif.Check(bytes.NewReader(flat.Bytes())); err != nil {

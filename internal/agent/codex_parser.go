@@ -128,6 +128,9 @@ func (p *codexParser) failure(text string) {
 func (p *codexParser) failed(text string) {
 	p.begin()
 	p.fault = text
+	if contextEnding(text) {
+		return // the API did its part
+	}
 	addAPIError(&p.facts, codexError(text))
 }
 

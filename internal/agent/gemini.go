@@ -96,9 +96,10 @@ func geminiSettings(in run.Invocation) string {
 		"model":     model,
 	}
 	if in.Trial.Effort != "" {
+		// Every model of a conversation is made from this alias.
 		thinking := map[string]any{"thinkingLevel": strings.ToUpper(in.Trial.Effort)}
 		settings["modelConfigs"] = map[string]any{"customOverrides": []any{map[string]any{
-			"match":       map[string]any{"model": plainModel(in.Trial.Model)},
+			"match":       map[string]any{"model": "chat-base"},
 			"modelConfig": map[string]any{"generateContentConfig": map[string]any{"thinkingConfig": thinking}},
 		}}}
 	}

@@ -187,7 +187,7 @@ func TestRealEffortsArrive(t *testing.T) {
 				t.Fatalf("%+v\n%s\n%s", got.facts, got.out, got.err)
 			}
 			if raw := string(up.Requests()[0].Raw); !strings.Contains(raw, tt.want) {
-				t.Errorf("no %s in %s", tt.want, raw)
+				t.Errorf("no %s in the request for %s: %s", tt.want, up.Requests()[0].Model, raw)
 			}
 		})
 	}

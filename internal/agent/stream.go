@@ -150,8 +150,11 @@ type toolCall struct {
 }
 
 func (s *stream) call(c toolCall) {
+	if c.id == "" || s.turn.knows(c.id) {
+		return
+	}
 	t := s.open(c.when)
-	if _, again := t.files[c.id]; again || c.id == "" || len(t.files) >= maxTurnCalls {
+	if len(t.files) >= maxTurnCalls {
 		return
 	}
 	s.facts.ToolCalls[c.kind]++
@@ -165,6 +168,14 @@ func (s *stream) call(c toolCall) {
 	t.step.ToolCalls = append(t.step.ToolCalls, assay.ToolCall{ID: c.id, Name: c.name, Arguments: atif.CutAll(c.args, t.room())})
 }
 
+func (t *turn) knows(call string) bool {
+	if t == nil {
+		return false
+	}
+	_, known := t.files[call]
+	return known
+}
+
 // toolResult answers a call.
 type toolResult struct {
 	id, content string
@@ -174,13 +185,10 @@ type toolResult struct {
 
 func (s *stream) result(r toolResult) {
 	t := s.turn
-	if t == nil {
+	if !t.knows(r.id) || t.step.Observation != nil && len(t.step.Observation.Results) > 2*maxTurnCalls {
 		return
 	}
-	file, known := t.files[r.id]
-	if !known || t.step.Observation != nil && len(t.step.Observation.Results) > 2*maxTurnCalls {
-		return
-	}
+	file := t.files[r.id]
 	t.done = true
 	t.size += len(r.content)
 	res := assay.ToolResult{SourceCall: r.id, Content: atif.Cut(r.content, t.room())}
