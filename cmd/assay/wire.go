@@ -145,6 +145,8 @@ func newGateway() (*gateway.Gateway, error) {
 	ups := map[string]gateway.Upstream{}
 	for _, p := range []struct{ name, key, base string }{
 		{"anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"},
+		{"openai", "OPENAI_API_KEY", "OPENAI_BASE_URL"},
+		{"gemini", "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"},
 	} {
 		key, base := os.Getenv(p.key), os.Getenv(p.base)
 		if key != "" || base != "" {
