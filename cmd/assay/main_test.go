@@ -53,6 +53,12 @@ func prepareScript(e *testscript.Env) error {
 		return err
 	}
 	e.Setenv("self", self)
+	// The released program, for what takes long with the race detector.
+	program, err := built()
+	if err != nil {
+		return err
+	}
+	e.Setenv("program", program)
 	e.Setenv("path", os.Getenv("PATH"))
 	return unpack(suiteFile, filepath.Join(e.WorkDir, "suite"))
 }
