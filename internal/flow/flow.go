@@ -41,6 +41,9 @@ type Flow struct {
 	// Repos opens repositories for the mining road.
 	Repos Repositories
 
+	// Sample makes the demo's repository in a folder.
+	Sample func(ctx context.Context, dir string) (DemoSample, error)
+
 	// Clock are environment variables that shift a box's clock; none where
 	// the program for it is missing.
 	Clock map[string]string

@@ -199,13 +199,14 @@ func (w noteWriter) Write(b []byte) (int, error) {
 // the same folder is widened, never narrowed: its trials stay in the report.
 func (f *Flow) savePlan(l *ledger.Ledger, ready *prepared) error {
 	old, err := l.Plan()
-	whole := ready.plan
+	whole, strength := ready.plan, strengths(ready.entries)
 	if err == nil {
 		whole = union(old, ready.plan)
+		keepStrengths(l, strength)
 	}
 	if err := l.SaveRun(ledger.Run{
 		Schema: assay.RunSchema, Request: ready.req, Suite: suite.DigestOf(ready.entries),
-		Version: f.Version, Started: f.Now().UTC(), Strength: strengths(ready.entries),
+		Version: f.Version, Started: f.Now().UTC(), Strength: strength,
 	}); err != nil {
 		return err
 	}
@@ -220,6 +221,20 @@ func strengths(entries []suite.Entry) map[string]assay.Strength {
 		}
 	}
 	return out
+}
+
+// keepStrengths adds what an earlier run of the same folder knew of tasks that
+// this one leaves out: their trials stay in the report.
+func keepStrengths(l *ledger.Ledger, into map[string]assay.Strength) {
+	earlier, err := l.Run()
+	if err != nil {
+		return // the earlier run didn't come so far
+	}
+	for task, s := range earlier.Strength {
+		if _, ok := into[task]; !ok {
+			into[task] = s
+		}
+	}
 }
 
 func union(old, now assay.Plan) assay.Plan {
