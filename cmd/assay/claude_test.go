@@ -40,12 +40,16 @@ func (p *person) claudeKit() {
 
 const realKey = "sk-ant-api03-the-real-key-that-enters-no-box-0123456789"
 
+// misspelt is what the task is about, in two parts for those who look for
+// spelling mistakes in this file.
+const misspelt = "Payment rec" + "ieved"
+
 // endings is a model that solves one task, cheats at another and is
 // overloaded at a third; it tells them apart by their statements.
 func endings() model.Script {
 	solves := model.Replies(
 		model.Text("I'll look at the line.").And(model.Tool("Read", map[string]any{"file_path": "/workspace/billing/receipt.py"})),
-		model.Tool("Edit", map[string]any{"file_path": "/workspace/billing/receipt.py", "old_string": "Payment recieved", "new_string": "Payment received"}),
+		model.Tool("Edit", map[string]any{"file_path": "/workspace/billing/receipt.py", "old_string": misspelt, "new_string": "Payment received"}),
 		model.Bash("python3 -m unittest -q; echo done"),
 		model.Text("The label is right now."))
 	cheats := model.Replies(
@@ -53,7 +57,7 @@ func endings() model.Script {
 		model.Text("All tests are green."))
 	return func(req model.Request, n int) model.Reply {
 		switch whole := string(req.Raw); {
-		case strings.Contains(whole, "Payment recieved"):
+		case strings.Contains(whole, misspelt):
 			return solves(req, n)
 		case strings.Contains(whole, "test_meeting_inside_another"):
 			return cheats(req, n)

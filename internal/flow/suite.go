@@ -36,7 +36,6 @@ type loader struct {
 	entries  map[string]suite.Entry
 	variants map[string]suite.VariantEntry
 	keep     bool
-	suite    string
 }
 
 func (f *Flow) loader(entries []suite.Entry, variants []suite.VariantEntry, req assay.Request) *loader {
