@@ -19,7 +19,7 @@ func serveReview(ctx context.Context, d *flow.Desk, p cli.ReviewPage) error {
 	return web.Serve(ctx, web.Options{
 		Desk: d, Listen: p.Listen, Token: web.NewToken(),
 		Ready: func(url string) {
-			fmt.Fprintln(p.Out, url)
+			_, _ = fmt.Fprintln(p.Out, url)
 			if p.Open {
 				openBrowser(ctx, url)
 			}

@@ -32,7 +32,7 @@ func LoadMining(path string, data []byte) (Mining, assay.Problems) {
 	if isJSON(path, data) {
 		decode = schema.DecodeJSON
 	}
-	decode(path, data, &f)
+	_ = decode(path, data, &f) // Load told these faults already
 	if f.Mine.Dockerfile != "" && !filepath.IsAbs(f.Mine.Dockerfile) {
 		f.Mine.Dockerfile = filepath.Join(filepath.Dir(path), f.Mine.Dockerfile)
 	}

@@ -28,7 +28,6 @@ type proven struct {
 	strength   *assay.Strength
 	validation assay.Validation
 	image      run.Image
-	lock       string
 }
 
 // into writes a proof into a task.

@@ -178,7 +178,7 @@ func (f *Flow) RunShard(ctx, soft context.Context, req assay.Request, s Shard, p
 	if err := f.kits(ctx, ready, p); err != nil {
 		return sum, err
 	}
-	return f.runPlan(ctx, soft, l, ready, p)
+	return f.runPlan(ctx, soft, l, ready, p), nil
 }
 
 func (f *Flow) kits(ctx context.Context, ready prepared, p Progress) error {
@@ -250,7 +250,7 @@ func union(old, now assay.Plan) assay.Plan {
 	return now
 }
 
-func (f *Flow) runPlan(ctx, soft context.Context, l *ledger.Ledger, ready prepared, p Progress) (Summary, error) {
+func (f *Flow) runPlan(ctx, soft context.Context, l *ledger.Ledger, ready prepared, p Progress) Summary {
 	sum := Summary{Dir: l.Dir(), Planned: len(ready.plan.Trials)}
 	runner := f.runner(l, ready, p)
 	finishInterrupted(ctx, l, runner, ready)
@@ -270,7 +270,7 @@ func (f *Flow) runPlan(ctx, soft context.Context, l *ledger.Ledger, ready prepar
 	if ended.Stopped == run.NotRunBudget {
 		p.Note(fmt.Sprintf("the budget of $%.2f is spent; nothing more was started", ready.req.MaxCostUSD))
 	}
-	return sum, nil
+	return sum
 }
 
 func (f *Flow) runner(l *ledger.Ledger, ready prepared, p Progress) *run.Runner {

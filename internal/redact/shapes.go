@@ -117,7 +117,7 @@ func all(b []byte, set charset) bool {
 // boundary tells whether a word can begin after prev. A letter after a
 // backslash is an escape of a JSON string, not a word.
 func boundary(prev [2]byte) bool {
-	return !dashed.has(prev[1]) || (prev[0] == '\\' && strings.IndexByte("nrtbf", prev[1]) >= 0)
+	return !dashed.has(prev[1]) || (prev[0] == '\\' && strings.ContainsRune("nrtbf", rune(prev[1])))
 }
 
 func random(b []byte) bool {

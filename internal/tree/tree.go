@@ -65,7 +65,7 @@ func (t Tree) Digest() string {
 	for _, p := range t.Paths() {
 		e := t[p]
 		sum := sha256.Sum256(e.Data)
-		fmt.Fprintf(h, "%o %x %d:%s\n", e.Mode, sum, len(p), p)
+		_, _ = fmt.Fprintf(h, "%o %x %d:%s\n", e.Mode, sum, len(p), p)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
