@@ -89,8 +89,9 @@ func newer(a, b string) bool {
 }
 
 func numbers(v string) []int {
-	var out []int
-	for _, part := range strings.Split(v, ".") {
+	parts := strings.Split(v, ".")
+	out := make([]int, 0, len(parts))
+	for _, part := range parts {
 		n := 0
 		for _, r := range part {
 			if r < '0' || r > '9' {

@@ -221,7 +221,7 @@ func pythonNeeds(in Input, p pyproject) (needs, why []string) {
 	}
 	for _, name := range sorted(p.Groups) {
 		if testGroup(name) {
-			add("dependency-groups."+name, strings_(p.Groups[name]))
+			add("dependency-groups."+name, textsOf(p.Groups[name]))
 		}
 	}
 	add("tool.poetry", poetry(p))
@@ -238,7 +238,7 @@ func sorted[V any](m map[string]V) []string {
 	return out
 }
 
-func strings_(in []any) []string {
+func textsOf(in []any) []string {
 	var out []string
 	for _, v := range in {
 		if s, ok := v.(string); ok {

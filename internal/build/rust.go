@@ -127,8 +127,5 @@ func crateRoots(in Input, c cargo) []string {
 			out = append(out, b.Path)
 		}
 	}
-	for _, p := range in.under("benches/*.rs", "examples/*.rs", "tests/*.rs") {
-		out = append(out, p)
-	}
-	return out
+	return append(out, in.under("benches/*.rs", "examples/*.rs", "tests/*.rs")...)
 }
