@@ -24,6 +24,13 @@ const maxErrorBody = 256 << 10
 // is booked before its end reaches the agent, so that the next one finds the
 // account up to date.
 func (s *session) exchange(c *call, w http.ResponseWriter, r *http.Request, body []byte) {
+	round, ok := s.up.lanes.enter(c.ctx)
+	if !ok {
+		s.noAnswer(c, w, context.Cause(c.ctx))
+		return
+	}
+	status := 0
+	defer func() { s.up.lanes.leave(round, status) }()
 	s.up.pause.wait(c.ctx, s.config.Now())
 	req, err := s.request(c, r, body)
 	if err != nil {
@@ -41,6 +48,7 @@ func (s *session) exchange(c *call, w http.ResponseWriter, r *http.Request, body
 	defer func() { _ = resp.Body.Close() }()
 	s.up.pause.told(resp.StatusCode, resp.Header, s.config.Now())
 	c.line.FirstMS = clock.since.Milliseconds()
+	status = resp.StatusCode
 	switch {
 	case resp.StatusCode >= http.StatusBadRequest:
 		s.passError(c, w, resp)

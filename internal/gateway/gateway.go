@@ -70,6 +70,7 @@ type upstream struct {
 	client *http.Client
 	hide   *redact.Redactor
 	pause  *pause
+	lanes  *lanes
 }
 
 // New checks the configuration, all of it at once, and makes a gateway. It
@@ -133,7 +134,7 @@ func newUpstream(name string, conf Upstream, client *http.Client) (*upstream, er
 	case strings.ContainsAny(conf.Key, "\r\n\x00"):
 		return nil, fmt.Errorf("the key of %s holds a line break", name)
 	}
-	return &upstream{provider: p, base: u, conf: conf, client: client, hide: redact.New(conf.Key), pause: &pause{}}, nil
+	return &upstream{provider: p, base: u, conf: conf, client: client, hide: redact.New(conf.Key), pause: &pause{}, lanes: &lanes{}}, nil
 }
 
 func newClient(c Config) (*http.Client, error) {

@@ -54,6 +54,60 @@ func TestPauseIsSharedAndBounded(t *testing.T) {
 	p.wait(t.Context(), now.Add(maxPause))
 }
 
+func TestLanesShrinkAndGrow(t *testing.T) {
+	l := &lanes{}
+	var rounds []int
+	for range 8 {
+		round, ok := l.enter(t.Context())
+		if !ok {
+			t.Fatal("no place without a bound")
+		}
+		rounds = append(rounds, round)
+	}
+	for i, round := range rounds {
+		l.leave(round, 429)
+		if l.bound != 4 || l.active != 7-i {
+			t.Fatalf("after complaint %d: bound %d, %d active", i+1, l.bound, l.active)
+		}
+	}
+	for range 4 {
+		if _, ok := l.enter(t.Context()); !ok {
+			t.Fatal("no place below the bound")
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, ok := l.enter(ctx); ok {
+		t.Fatal("a place above the bound")
+	}
+	entered := make(chan bool)
+	go func() {
+		_, ok := l.enter(t.Context())
+		entered <- ok
+	}()
+	l.leave(l.round, 200)
+	if !<-entered {
+		t.Fatal("a freed place was not taken")
+	}
+	for range 3 {
+		l.leave(l.round, 200)
+	}
+	if l.bound != 5 {
+		t.Fatalf("bound %d after a round that went well", l.bound)
+	}
+	l.leave(l.round, 529)
+	if l.bound != 1 || l.active != 0 {
+		t.Fatalf("bound %d, %d active", l.bound, l.active)
+	}
+	for range maxLanes * maxLanes {
+		round, _ := l.enter(t.Context())
+		l.leave(round, 200)
+	}
+	if l.bound != 0 {
+		t.Errorf("bound %d after all went well", l.bound)
+	}
+}
+
 func TestErrorsAreBounded(t *testing.T) {
 	var list []assay.APIError
 	for i := range 200 {
