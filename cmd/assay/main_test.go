@@ -25,7 +25,23 @@ func TestMain(m *testing.M) {
 	if code, ok := local.Init(os.Args); ok {
 		os.Exit(code)
 	}
-	testscript.Main(m, map[string]func(){"assay": main})
+	testscript.Main(tidy{m}, map[string]func(){"assay": main})
+}
+
+// programDir holds the released program while the tests run.
+var programDir string
+
+// tidy runs tests and removes what they share.
+type tidy struct{ m *testing.M }
+
+func (t tidy) Run() int {
+	var err error
+	if programDir, err = os.MkdirTemp("", "assay-test-program-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(programDir) }()
+	return t.m.Run()
 }
 
 // TestScripts runs testdata/script: one text per subject, each a person at
@@ -175,11 +191,7 @@ func release(t testing.TB) string {
 }
 
 var built = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "assay-test-program-")
-	if err != nil {
-		return "", err
-	}
-	name := filepath.Join(dir, "assay")
+	name := filepath.Join(programDir, "assay")
 	cmd := exec.Command("go", "build", "-trimpath", "-o", name, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {
