@@ -37,7 +37,7 @@ func command(ctx context.Context, args []string) int {
 	}
 	factory := &cli.Factory{
 		Streams: streams(), Version: f.Version, Flow: f, Soft: soft, ServeReview: serveReview, Who: reviewer,
-		Outputs: actions.Step{Output: os.Getenv("GITHUB_OUTPUT")},
+		Outputs: actions.Step{Output: os.Getenv("GITHUB_OUTPUT")}, Build: cli.Build{Commit: commit()},
 	}
 	return quiet(args, func() int { return cli.Main(hard, factory, args) })
 }
@@ -117,6 +117,24 @@ func version() string {
 		return "devel"
 	}
 	return strings.Trim(info.Main.Version, "()")
+}
+
+// commit is the one that this program was built from, "" where the build
+// doesn't say or had changes beside it.
+func commit() (id string) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			id = s.Value
+		case s.Key == "vcs.modified" && s.Value != "false":
+			return ""
+		}
+	}
+	return id
 }
 
 func owner() string {

@@ -58,12 +58,19 @@ func OpenVariants(fsys fs.FS, name string) ([]VariantEntry, assay.Problems) {
 	return out, ps
 }
 
-// SelectVariants returns the entries called names, in that order. An unknown
-// name is a problem, and so is every problem of a chosen entry.
+// AllVariants is the name that stands for every variant of a folder.
+const AllVariants = "*"
+
+// SelectVariants returns the entries called names, in that order; AllVariants
+// alone chooses every one. An unknown name is a problem, and so is every
+// problem of a chosen entry.
 func SelectVariants(all []VariantEntry, names []string) ([]VariantEntry, assay.Problems) {
 	known := make([]string, len(all))
 	for i, v := range all {
 		known[i] = v.Variant.Name
+	}
+	if slices.Equal(names, []string{AllVariants}) {
+		names = known
 	}
 	var out []VariantEntry
 	var ps assay.Problems
