@@ -127,7 +127,7 @@ func (r recipe) settle(tmp, dir string) error {
 			return err
 		}
 		err := os.Rename(from, to)
-		if err != nil && !(p.optional && errors.Is(err, fs.ErrNotExist)) {
+		if err != nil && (!p.optional || !errors.Is(err, fs.ErrNotExist)) {
 			return err
 		}
 	}

@@ -277,7 +277,7 @@ func (s *openaiStream) line(line []byte) {
 	if json.Unmarshal(data, &e) != nil {
 		return
 	}
-	if e.Type == "" || e.Type == "error" && e.openaiAnswer.Error != nil {
+	if e.Type == "" || e.Type == "error" && e.Error != nil {
 		s.chunk(e.openaiAnswer)
 		return
 	}

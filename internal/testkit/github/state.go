@@ -120,14 +120,13 @@ type Comment struct {
 }
 
 // dated fills in the times that a test left out.
-func (c *Comment) dated(t *Thread) *Comment {
+func (c *Comment) dated(t *Thread) {
 	if c.Created.IsZero() {
 		c.Created = t.Created
 	}
 	if c.Updated.IsZero() {
 		c.Updated = c.Created
 	}
-	return c
 }
 
 func (c *Comment) node() string { return fmt.Sprintf("IC_%d", c.ID) }
