@@ -21,6 +21,8 @@ func (machine) doctor(ctx context.Context) []flow.Finding {
 		program(ctx, flow.Finding{Name: "npm", Remedy: "install Node.js with npm; it fetches agent programs such as Claude Code"}, "npm", "--version"),
 		program(ctx, flow.Finding{Name: "go", Remedy: "install Go; only a checkout of assay needs it, to build the boxes' first process"}, "go", "version"),
 		key("anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+		key("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
+		key("gemini", "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
 		room("."),
 	}
 	return out
@@ -56,7 +58,7 @@ func key(provider, name, base string) flow.Finding {
 		f.Text = name + " or " + base + " is set"
 		return f
 	}
-	f.Text = name + " is not set; real agents have no model"
+	f.Text = name + " is not set; agents that speak its API have no model"
 	return f
 }
 

@@ -106,7 +106,7 @@ func wire() (*flow.Flow, error) {
 		Version: version(), Owner: owner(), Now: time.Now,
 		Agents: agent.All(agents), UsesModels: agent.UsesModels, Gateway: gw, Patches: patches{},
 		Sandbox: m.sandbox, Kits: kits(agents), Tasks: tasks.FS(), Variants: variants.FS(),
-		Repos: open, Commits: flow.NewCommits(open), GitHub: step(),
+		Repos: open, Texts: texts, Commits: flow.NewCommits(open), GitHub: step(),
 		CleanUp: m.clean, Check: m.doctor, Free: disk.Free, Sample: demoSample,
 	}, nil
 }
@@ -175,7 +175,11 @@ func newGateway() (*gateway.Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gateway.New(gateway.Config{Upstreams: ups, CA: ca, Proxy: http.ProxyFromEnvironment})
+	over, err := prices()
+	if err != nil {
+		return nil, err
+	}
+	return gateway.New(gateway.Config{Upstreams: ups, Prices: over, CA: ca, Proxy: http.ProxyFromEnvironment})
 }
 
 // authorities are the certificates of ASSAY_CA, for builds and for the

@@ -33,13 +33,10 @@ func forms() []form {
 	}
 }
 
-func (f form) open(t *testing.T, upstream string, change func(*gateway.Config, *run.SessionSpec)) *bench {
+func (f form) open(t *testing.T, upstream string) *bench {
 	return open(t, upstream, func(c *gateway.Config, s *run.SessionSpec) {
 		c.Upstreams = map[string]gateway.Upstream{f.provider: {BaseURL: upstream + f.base, Key: realKey}}
 		s.Provider, s.Model = f.provider, f.model
-		if change != nil {
-			change(c, s)
-		}
 	})
 }
 
@@ -73,7 +70,7 @@ func each(t *testing.T, test func(t *testing.T, f form, stream bool)) {
 func TestEveryFormIsCountedAndPriced(t *testing.T) {
 	each(t, func(t *testing.T, f form, stream bool) {
 		up := model.New(t, func(model.Request, int) model.Reply { return model.Text("hello").And(model.Bash("ls")) })
-		b := f.open(t, up.URL, nil)
+		b := f.open(t, up.URL)
 		for range 2 {
 			if code, got := do(t, f.request(t.Context(), b, stream)); code != 200 || !strings.Contains(got, "hello") {
 				t.Fatalf("%d %s", code, got)
@@ -104,7 +101,7 @@ func TestEveryFormIsCountedAndPriced(t *testing.T) {
 func TestEveryFormPassesErrors(t *testing.T) {
 	each(t, func(t *testing.T, f form, stream bool) {
 		for _, code := range []int{400, 401, 429, 500, 503} {
-			b := f.open(t, model.New(t, func(model.Request, int) model.Reply { return model.Status(code) }).URL, nil)
+			b := f.open(t, model.New(t, func(model.Request, int) model.Reply { return model.Status(code) }).URL)
 			got, text := do(t, f.request(t.Context(), b, stream))
 			c := b.Calls()
 			if got != code || !strings.Contains(text, "scripted") || c.Replies != 0 || c.Last != code || len(c.Errors) != 1 ||
@@ -118,7 +115,7 @@ func TestEveryFormPassesErrors(t *testing.T) {
 func TestEveryFormRefusesStrangers(t *testing.T) {
 	each(t, func(t *testing.T, f form, stream bool) {
 		up := model.New(t, model.Mode("ok"))
-		b := f.open(t, up.URL, nil)
+		b := f.open(t, up.URL)
 		req := f.request(t.Context(), b, stream)
 		req.Header.Set(f.header, "wrong")
 		req.URL.RawQuery += "&key=" + b.Token() // a key belongs into a header
@@ -134,7 +131,7 @@ func TestEveryFormRefusesStrangers(t *testing.T) {
 func TestKeysInTheQueryAreDropped(t *testing.T) {
 	f := forms()[2]
 	up := model.New(t, model.Mode("ok"))
-	b := f.open(t, up.URL, nil)
+	b := f.open(t, up.URL)
 	req := f.request(t.Context(), b, true)
 	req.URL.RawQuery = "alt=sse&key=" + b.Token()
 	if code, _ := do(t, req); code != 200 {
@@ -157,7 +154,7 @@ func TestStreamsThatBreak(t *testing.T) {
 			if f.name != "responses" && broken.reply.CutAfter > 0 {
 				broken.reply.CutAfter = 1
 			}
-			b := f.open(t, model.New(t, model.Replies(broken.reply)).URL, nil)
+			b := f.open(t, model.New(t, model.Replies(broken.reply)).URL)
 			_, got := do(t, f.request(t.Context(), b, true))
 			c := b.Calls()
 			if c.Replies != 0 || len(c.Errors) != 1 || !strings.Contains(got, `"error"`) {
@@ -180,7 +177,7 @@ func TestTokensAreEstimatedWhereNobodyTells(t *testing.T) {
 		}
 		reply := model.Text(strings.Repeat("word ", 80))
 		reply.NoUsage = true
-		b := f.open(t, model.New(t, model.Replies(reply)).URL, nil)
+		b := f.open(t, model.New(t, model.Replies(reply)).URL)
 		do(t, f.request(t.Context(), b, stream))
 		c := b.Calls()
 		if !c.Estimated || c.Replies != 1 || c.Tokens.Input == 0 || c.Tokens.Output < 50 || c.Tokens.Output > 200 || c.CostUSD == 0 {
@@ -203,7 +200,7 @@ func TestPathsOfTheOtherProviders(t *testing.T) {
 		{2, "GET", "/v1beta/models", 404}, {2, "POST", "/v1beta/models/../x:generateContent", 404}, {2, "POST", "/v1beta/cachedContents", 404},
 	} {
 		f := forms()[tt.form]
-		b := f.open(t, model.New(t, model.Mode("ok")).URL, nil)
+		b := f.open(t, model.New(t, model.Mode("ok")).URL)
 		req := f.request(t.Context(), b, false)
 		req.Method, req.URL.Path = tt.method, tt.path
 		if code, got := do(t, req); code != tt.want || b.Calls().Calls != 0 {
@@ -234,7 +231,7 @@ func TestErrorsWithinAnswers(t *testing.T) {
 			_, _ = fmt.Fprint(w, tt.body+"\n\n")
 		})
 		f := forms()[tt.form]
-		b := f.open(t, url, nil)
+		b := f.open(t, url)
 		do(t, f.request(t.Context(), b, tt.stream))
 		c := b.Calls()
 		if c.Replies != 0 || c.Last != tt.status || len(c.Errors) != 1 || c.Errors[0].Kind != tt.kind {
@@ -248,7 +245,7 @@ func TestBlockedPromptIsAReply(t *testing.T) {
 		_, _ = fmt.Fprint(w, `{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":9}}`)
 	})
 	f := forms()[2]
-	b := f.open(t, url, nil)
+	b := f.open(t, url)
 	do(t, f.request(t.Context(), b, false))
 	if c := b.Calls(); c.Replies != 1 || c.Tokens.Input != 9 {
 		t.Errorf("%+v", c)

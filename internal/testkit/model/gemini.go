@@ -72,7 +72,7 @@ func (gemini) parse(r *http.Request, body []byte) (Request, int, error) {
 // events is one piece per block; each tells the figures so far, the last one
 // why it ends.
 func (gemini) events(m message) []map[string]any {
-	var out []map[string]any
+	out := make([]map[string]any, 0, len(m.reply.Blocks)+1)
 	for _, b := range m.reply.Blocks {
 		out = append(out, m.piece([]any{geminiPart(b)}, ""))
 	}
