@@ -59,13 +59,19 @@ func Detect(f Facts) Found {
 	out := Found{Branch: f.Branch, Counts: f.Counts}
 	out.Language, out.LanguageFrom = language(f)
 	out.Test, out.TestFrom = test(f, out.Language)
-	for _, c := range f.Counts {
-		out.Cutoff = c
-		if c.Changes >= enough {
-			break
+	out.Cutoff = cutoff(f.Counts)
+	return out
+}
+
+// cutoff is the latest day with enough changes since; where no day has enough,
+// the latest of those with most.
+func cutoff(counts []Count) (best Count) {
+	for i, c := range counts {
+		if i == 0 || (best.Changes < enough && c.Changes > best.Changes) {
+			best = c
 		}
 	}
-	return out
+	return best
 }
 
 // language is the one of the root's manifest; of several, the one with most

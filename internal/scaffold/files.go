@@ -116,18 +116,22 @@ func render(name string, p page) ([]byte, error) {
 	if err := t.ExecuteTemplate(&b, name, p); err != nil {
 		return nil, fmt.Errorf("filling the template %s: %w", name, err)
 	}
-	return b.Bytes(), nil
+	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n'), nil
 }
 
 // oneLine keeps a repository's own words within one comment.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // minute is an odd minute, the same for the same repository and spread over
-// the hour: full hours are crowded, and runs are dropped then.
+// the hour but for its quarters: those are crowded, and runs are dropped then.
 func minute(name string) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name)) // a hash takes everything
-	return 3 + 2*int(h.Sum32()%27)
+	m := 3 + 2*int(h.Sum32()%26)
+	if m%15 == 0 {
+		m += 2
+	}
+	return m
 }
 
 var cron = regexp.MustCompile(`(?m)^\s*- cron: "([0-9*/, -]{9,60})"`)
