@@ -192,3 +192,28 @@ func TestRealEffortsArrive(t *testing.T) {
 		})
 	}
 }
+
+// TestRealOpencodeStartsASubagent: the stream leaves a subagent's steps out,
+// the account must not leave its calls out.
+func TestRealOpencodeStartsASubagent(t *testing.T) {
+	up := model.New(t, func(req model.Request, n int) model.Reply {
+		switch {
+		case strings.Contains(req.First, "look around"):
+			return model.Replies(model.Bash("echo below > below.txt"), model.Text("It is below."))(req, n)
+		case n == 0:
+			return model.Tool("task", map[string]any{"description": "look", "prompt": "look around", "subagent_type": "general"})
+		}
+		return model.Text("Done.")
+	})
+	got := realCase{Opencode, "claude-sonnet-4-5"}.run(t, up, nil)
+	f, served := got.facts, up.Served()
+	if f.Ending != run.EndSuccess || f.ToolCalls["agent"] != 1 || served.Replies != 4 || f.Final != "Done." {
+		t.Errorf("%+v, served %+v\n%s\n%s", f, served, got.out, got.err)
+	}
+	if got.calls.Tokens != served.Tokens || got.calls.Replies != served.Replies {
+		t.Errorf("served %+v, counted %+v", served, got.calls)
+	}
+	if _, err := os.Stat(filepath.Join(got.work, "below.txt")); err != nil {
+		t.Error(err)
+	}
+}
