@@ -21,6 +21,7 @@ func repos() flow.Repositories {
 			tool.Env = append(tool.Env, name+"="+v)
 		}
 	}
+	tool.Env = append(tool.Env, cloneAuth()...)
 	return func(ctx context.Context, name string) (flow.Repository, error) {
 		r, err := tool.Find(ctx, name)
 		if err != nil {

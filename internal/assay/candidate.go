@@ -130,6 +130,7 @@ type Candidate struct {
 	Author    string       `json:"author,omitempty"`
 	Title     string       `json:"title"`
 	Labels    []string     `json:"labels,omitempty"`
+	Reviewed  string       `json:"review_state,omitempty"`
 	Updated   time.Time    `json:"updated,omitzero"`
 	IssueDate time.Time    `json:"issue_created,omitzero"`
 	FirstWork time.Time    `json:"first_work,omitzero"`

@@ -195,6 +195,8 @@ type Mark struct {
 	Number  int       `json:"number,omitempty"`
 	Commit  string    `json:"commit,omitempty"`
 	Page    int       `json:"page,omitempty"`
+	// Since is the date that the source was asked from at first.
+	Since time.Time `json:"since,omitzero"`
 }
 
 // MarkPath is the file of cursors.

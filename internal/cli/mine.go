@@ -31,15 +31,25 @@ func newMine(f *Factory, runF func(context.Context, *mineOptions) error) *cobra.
 		Long: `Looks at every change of the main line since a date, and makes a candidate of
 each merged pull request that touches source and tests. What can't be a task
 is kept in the file with its reason. The same command again looks only at what
-is new, and keeps what reviewers, builds and validation said.`,
+is new, and keeps what reviewers, builds and validation said.
+
+A folder is mined from its commits alone. Of OWNER/NAME, or a repository's
+address on GitHub, the texts come from GitHub: issues as they stood before the
+work on them began. That needs a token in GITHUB_TOKEN or GH_TOKEN.`,
 		Example: `  assay mine --repo . --since 2025-09-01
+  assay mine --repo acme/shop --since 2025-09-01 --source pulls,issues
+  assay mine --repo acme/shop --clone ~/src/shop --server https://github.example.com --since 90d
   assay mine --repo ~/src/thing --since 90d --base cutoff --out thing.jsonl`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runF(c.Context(), o) },
 	}
 	fl := c.Flags()
 	fl.StringVar(&o.config, "config", "", "configuration `file` whose part \"mine\" says what the flags don't")
-	fl.StringVar(&o.req.Repo, "repo", ".", "`path` or address of the repository")
+	fl.StringVar(&o.req.Repo, "repo", ".", "`path`, address or OWNER/NAME of the repository")
+	fl.StringVar(&o.req.Clone, "clone", "", "`path` of a clone of OWNER/NAME (default: one is kept in the cache)")
+	fl.StringSliceVar(&o.req.Source, "source", []string{flow.SourcePulls}, "what candidates are made of: `pulls`, or pulls,issues (open issues wait; they are never built)")
+	fl.StringVar(&o.req.Server, "server", "", "`address` of the GitHub server (default: $GITHUB_SERVER_URL, or github.com)")
+	fl.StringVar(&o.req.API, "api", "", "`address` of its API (default: $GITHUB_API_URL, or that of the server)")
 	fl.StringVar(&o.req.Since, "since", "", "merged after this `date`: 2025-09-01, RFC 3339, or an age such as 90d")
 	fl.StringVar(&o.req.Until, "until", "", "merged no later than this `date`")
 	fl.StringVar(&o.req.Branch, "branch", "", "the main line (default: the repository's default branch)")
@@ -60,6 +70,9 @@ func mineRun(ctx context.Context, o *mineOptions) error {
 	sum, err := o.f.Flow.Mine(ctx, o.req)
 	if err != nil {
 		return err
+	}
+	for _, n := range sum.Notes {
+		say(o.f, "note: %s\n", plainLine(n))
 	}
 	out := o.f.Streams.Out
 	if o.format == "json" {
@@ -90,7 +103,7 @@ func (o *mineOptions) table(w io.Writer, sum flow.MineSummary) error {
 	var b strings.Builder
 	shown := 0
 	for _, c := range sum.Candidates {
-		if c.Status == assay.StatusRejected || c.Status == assay.StatusQuarantined {
+		if c.Status == assay.StatusRejected || c.Status == assay.StatusQuarantined || c.Reason == assay.ReasonOpenIssue {
 			continue
 		}
 		if shown++; shown == 1 {

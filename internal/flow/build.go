@@ -13,6 +13,7 @@ import (
 	"github.com/assaybot/assay/internal/assay"
 	"github.com/assaybot/assay/internal/build"
 	"github.com/assaybot/assay/internal/candidates"
+	"github.com/assaybot/assay/internal/mine"
 	"github.com/assaybot/assay/internal/run"
 	"github.com/assaybot/assay/internal/suite"
 	"github.com/assaybot/assay/internal/tree"
@@ -86,6 +87,9 @@ func (b BuildRequest) choose(store candidates.Store, all []assay.Candidate) ([]i
 	known := map[string]bool{}
 	for i, c := range all {
 		known[c.ID] = true
+		if mine.Parked(c) && slices.Contains(b.IDs, c.ID) {
+			return nil, assay.Userf("%s is an open issue: no merged change closes it, so that nothing proves a solution; it can't be built", c.ID)
+		}
 		if b.wants(c, decided[c.ID].Decision) {
 			out = append(out, i)
 		}

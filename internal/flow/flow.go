@@ -40,6 +40,9 @@ type Flow struct {
 	Commits Commits
 	// Repos opens repositories for the mining road.
 	Repos Repositories
+	// Texts finds the server that a repository's name or address belongs to;
+	// it gives nil for none. Nil means that there are no servers.
+	Texts func(ctx context.Context, t MineTarget) (*TextServer, error)
 
 	// Sample makes the demo's repository in a folder.
 	Sample func(ctx context.Context, dir string) (DemoSample, error)

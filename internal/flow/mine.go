@@ -16,8 +16,16 @@ import (
 
 // MineRequest asks for candidates from a repository's history.
 type MineRequest struct {
-	// Repo is a folder of this machine, or an address.
+	// Repo is a folder of this machine, an address, or a name on a server:
+	// then the server tells the texts.
 	Repo string
+	// Clone is a clone of a server's repository that is there already; "" for
+	// one that is kept in the cache.
+	Clone string
+	// API and Server are a server's addresses; "" is what the environment says.
+	API, Server string
+	// Source are what candidates are made of: pulls, issues; none is pulls.
+	Source []string
 	// Since and Until bound the moment of the merge: 2025-09-01, a moment of
 	// RFC 3339, or an age such as 90d. Until may be empty.
 	Since, Until string
@@ -42,6 +50,8 @@ type MineSummary struct {
 	Same       int               `json:"unchanged"`
 	Yield      mine.Yield        `json:"yield"`
 	Candidates []assay.Candidate `json:"candidates"`
+	// Notes are what could not be seen, for a person.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // mineRules is the version of mining's rules; a cursor of another one is not
@@ -62,15 +72,16 @@ func (f *Flow) Mine(ctx context.Context, r MineRequest) (MineSummary, error) {
 	if f.Repos == nil {
 		return MineSummary{}, errNoRepos
 	}
-	repo, err := f.Repos(ctx, r.Repo)
-	if err != nil {
-		return MineSummary{}, err
-	}
-	if opts, err = located(ctx, repo, r, opts); err != nil {
-		return MineSummary{}, err
-	}
 	store := candidates.At(r.Out)
-	run := mining{repo: repo, store: store, opts: opts, sum: MineSummary{Repo: opts.Repo, Since: opts.Since, File: store.Path()}}
+	run := mining{flow: f, req: r, store: store, opts: opts, sum: MineSummary{Repo: r.Repo, Since: opts.Since, File: store.Path()}}
+	if run.server, err = f.server(ctx, r); err != nil {
+		return MineSummary{}, err
+	}
+	if run.server == nil {
+		if err := run.open(ctx, r.Repo); err != nil {
+			return MineSummary{}, err
+		}
+	}
 	err = store.Update(f.Owner, func(have []assay.Candidate) ([]assay.Candidate, error) { return run.over(ctx, have) })
 	if err != nil || run.marks == nil {
 		return run.sum, err
@@ -79,43 +90,97 @@ func (f *Flow) Mine(ctx context.Context, r MineRequest) (MineSummary, error) {
 	return run.sum, store.SaveMarks(run.marks)
 }
 
-// mining is one run over a store. marks are the cursors after it, nil where
-// they stay.
+// mining is one run over a store. server is nil for git alone. marks are the
+// cursors after it, nil where they stay.
 type mining struct {
-	repo  Repository
-	store candidates.Store
-	opts  mine.Options
-	sum   MineSummary
-	marks map[string]candidates.Mark
+	flow   *Flow
+	req    MineRequest
+	server *TextServer
+	heard  heard
+	repo   Repository
+	store  candidates.Store
+	opts   mine.Options
+	sum    MineSummary
+	marks  map[string]candidates.Mark
+	last   string // commit of the branch, once it was asked for
+}
+
+// open finds the repository by path or address, and what it alone knows.
+func (m *mining) open(ctx context.Context, name string) (err error) {
+	if m.repo, err = m.flow.Repos(ctx, name); err != nil {
+		return err
+	}
+	r := m.req
+	r.Repo = name
+	m.opts, err = located(ctx, m.repo, r, m.opts)
+	m.sum.Repo = m.opts.Repo
+	return err
 }
 
 func (m *mining) over(ctx context.Context, have []assay.Candidate) ([]assay.Candidate, error) {
-	if err := m.sameRepository(ctx, have); err != nil {
-		return have, err
-	}
 	marks, err := m.store.Marks()
 	if err != nil {
 		return have, err
 	}
+	// The server is asked before git is: what is merged between the two has a
+	// commit and no text yet, which the next run brings.
+	if err := m.hear(ctx, marks, len(have) > 0); err != nil {
+		return have, err
+	}
+	var found []mine.Found
+	if m.req.pulls() {
+		if found, err = m.dig(ctx, marks, have); err != nil {
+			return have, err
+		}
+	}
+	for _, i := range m.heard.issues {
+		found = append(found, mine.Open(i, m.opts))
+	}
+	all, delta := mine.Upsert(have, found)
+	all = mine.Unpark(all, m.heard.pulls, m.opts)
+	m.sum.Added, m.sum.Changed, m.sum.Same = delta.Added, delta.Changed, delta.Same
+	m.sum.Candidates, m.sum.Yield = all, mine.YieldOf(all)
+	for key, mark := range m.heard.marks {
+		m.mark(marks, key, mark)
+	}
+	return all, nil
+}
+
+// mark notes a cursor to be kept.
+func (m *mining) mark(marks map[string]candidates.Mark, key string, mark candidates.Mark) {
+	marks[key] = mark
+	m.marks = marks
+}
+
+// dig reads the history, and joins what the server told with it.
+func (m *mining) dig(ctx context.Context, marks map[string]candidates.Mark, have []assay.Candidate) ([]mine.Found, error) {
+	if m.repo == nil {
+		if err := m.open(ctx, m.server.place(m.req)); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.sameRepository(ctx, have); err != nil {
+		return nil, err
+	}
+	m.heard.sort(ctx, m)
 	key := markKey(m.opts)
 	next := candidates.Mark{Updated: m.opts.Since}
 	if mark, ok := marks[key]; ok && len(have) > 0 && !m.opts.Since.Before(mark.Updated) {
 		next.Updated = mark.Updated
-		// A commit that is gone was rewritten: then all is looked at.
-		m.opts.After, _ = m.repo.Resolve(ctx, fmt.Sprintf("%s~%d", mark.Commit, mineOverlap))
+		if !m.heard.much(have) {
+			// A commit that is gone was rewritten: then all is looked at.
+			m.opts.After, _ = m.repo.Resolve(ctx, fmt.Sprintf("%s~%d", mark.Commit, mineOverlap))
+		}
 	}
 	found, err := mine.Mine(ctx, m.repo, m.opts)
 	if err != nil {
-		return have, err
+		return nil, err
 	}
-	all, delta := mine.Upsert(have, found.Found)
-	m.sum.Looked, m.sum.Added, m.sum.Changed, m.sum.Same = found.Changes, delta.Added, delta.Changed, delta.Same
-	m.sum.Candidates, m.sum.Yield = all, mine.YieldOf(all)
+	m.sum.Looked = found.Changes
 	if next.Commit = found.Last; next.Commit != "" {
-		marks[key] = next
-		m.marks = marks
+		m.mark(marks, key, next)
 	}
-	return all, nil
+	return m.late(ctx, found.Found, have)
 }
 
 // markKey names a cursor by all that decides what a run finds.
@@ -135,7 +200,7 @@ func markKey(o mine.Options) string {
 // file; a clone that moved is known by its commits.
 func (m *mining) sameRepository(ctx context.Context, have []assay.Candidate) error {
 	for _, c := range have {
-		if c.Repo == m.opts.Repo || c.Source.Commit == "" {
+		if c.Repo == m.opts.Repo || c.Source.Commit == "" || c.Reason == assay.ReasonUnfetchable {
 			continue
 		}
 		if _, err := m.repo.Resolve(ctx, c.Source.Commit); err != nil {
@@ -148,13 +213,9 @@ func (m *mining) sameRepository(ctx context.Context, have []assay.Candidate) err
 
 // located fills what only the repository knows.
 func located(ctx context.Context, repo Repository, r MineRequest, o mine.Options) (mine.Options, error) {
-	o.Repo = r.Repo
-	if isDir(r.Repo) {
-		abs, err := filepath.Abs(r.Repo)
-		if err != nil {
-			return o, fmt.Errorf("finding %s: %w", r.Repo, err)
-		}
-		o.Repo = abs
+	var err error
+	if o.Repo, err = absolute(r.Repo); err != nil {
+		return o, err
 	}
 	if o.URL = mine.WebURL(r.URL); r.URL == "" {
 		o.URL = mine.WebURL(repo.URL(ctx))
@@ -171,6 +232,18 @@ func located(ctx context.Context, repo Repository, r MineRequest, o mine.Options
 	}
 	o.Cutoff = cutoff
 	return o, nil
+}
+
+// absolute is a folder's name from anywhere; an address stays as it is.
+func absolute(name string) (string, error) {
+	if !isDir(name) {
+		return name, nil
+	}
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return "", fmt.Errorf("finding %s: %w", name, err)
+	}
+	return abs, nil
 }
 
 func hasBranch(ctx context.Context, repo Repository, r MineRequest) error {
@@ -190,6 +263,11 @@ func hasBranch(ctx context.Context, repo Repository, r MineRequest) error {
 func (r MineRequest) options(now time.Time) (mine.Options, error) {
 	o := mine.Options{Branch: r.Branch, Base: r.Base, Now: now}
 	var problems assay.Problems
+	for _, s := range r.Source {
+		if s != SourcePulls && s != SourceIssues {
+			problems.Addf("", 0, "--source is pulls, issues or both with a comma, not %q", s)
+		}
+	}
 	if r.Repo == "" {
 		problems.Addf("", 0, "name the repository with --repo")
 	}

@@ -35,7 +35,7 @@ fragment PullFields on PullRequest {
   comments(first: 30) { ...Comments }
   userContentEdits(first: 10) { ...Edits }
   reviews(first: 30) { ...Reviews }
-  commits(first: 1) { nodes { commit { authoredDate } } }
+  commits(first: 1) { totalCount nodes { commit { authoredDate } } }
   closingIssuesReferences(first: 5) { ...Closes }
 }
 `

@@ -71,7 +71,7 @@ func TestPullIsTold(t *testing.T) {
 	}
 	want := mine.Pull{
 		Number: 2, Title: "Fix", Body: "b", Author: "renovate[bot]", Bot: true, Base: "main", Default: true, MergeCommit: "m1", HeadBranch: "fix/crash",
-		Labels: []string{"fix"}, Created: day(4), Updated: day(7), Merged: day(6), FirstCommit: day(2), URL: k.s.URL + "/acme/shop/pull/2",
+		Labels: []string{"fix"}, Created: day(4), Updated: day(7), Merged: day(6), FirstCommit: day(2), Commits: 2, URL: k.s.URL + "/acme/shop/pull/2",
 		Comments: []mine.Comment{{Author: "ghost", Created: day(5), Body: "gone"}, {Author: "ci[bot]", Created: day(5), Edited: day(6), Body: "ok"}},
 		Reviews:  []mine.ReviewState{{Author: "bob", State: "APPROVED", When: day(5)}},
 		Closes: []mine.Issue{

@@ -153,7 +153,7 @@ func (p *pull) noun(defaultBranch string) mine.Pull {
 		Number: p.Number, Title: p.Title, Body: p.Body, Author: p.Author.name(), Bot: p.Author.bot(),
 		Base: p.BaseRefName, Default: p.BaseRefName == defaultBranch, HeadBranch: p.HeadRefName, Labels: labelNames(p.Labels),
 		Created: p.CreatedAt, Updated: p.UpdatedAt, Merged: p.MergedAt, Edited: p.LastEditedAt, Edits: edits(p.Edits),
-		Comments: comments(p.Comments), URL: p.URL,
+		Comments: comments(p.Comments), Commits: p.Commits.TotalCount, URL: p.URL,
 	}
 	if p.MergeCommit != nil {
 		out.MergeCommit = p.MergeCommit.Oid

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/assaybot/assay/internal/assay"
 )
@@ -44,12 +45,23 @@ type Mined struct {
 
 // Mine walks the main line and makes a candidate of every change: those that
 // can't be tasks are rejected with their reason, so that the counts add up.
-// Texts of a server are not needed; the messages of commits stand in.
+// Where no server told of a change, the messages of its commits stand in.
 func Mine(ctx context.Context, h History, o Options) (Mined, error) {
 	m := miner{history: h, opts: o, slug: Slug(o.URL)}
 	q := Query{Branch: o.Branch, Since: o.Since, Until: o.Until, After: o.After}
-	if err := h.Changes(ctx, q, func(c Change) error { return m.next(ctx, c) }); err != nil {
+	each := func(c Change) error { return m.next(ctx, c) }
+	var line []Change
+	if !o.Told.none() {
+		each = func(c Change) error { line = append(line, c); return nil }
+	}
+	if err := h.Changes(ctx, q, each); err != nil {
 		return m.out, fmt.Errorf("reading the history of %s: %w", o.Repo, err)
+	}
+	m.rebased = o.Told.rebased(line)
+	for _, c := range line {
+		if err := m.next(ctx, c); err != nil {
+			return m.out, fmt.Errorf("reading the history of %s: %w", o.Repo, err)
+		}
 	}
 	err := m.flush(ctx)
 	return m.out, err
@@ -63,13 +75,23 @@ type miner struct {
 	slug    string
 	group   []Change
 	number  int
+	rebased map[string]Pull // by commit, where the server told of it
 	out     Mined
+}
+
+// mergeOf is how c came to the main line.
+func (m *miner) mergeOf(c Change) Merge {
+	merge := MergeOf(c)
+	if p, ok := m.rebased[c.Commit]; ok {
+		merge.Kind, merge.Number = MergeRebase, p.Number
+	}
+	return merge
 }
 
 func (m *miner) next(ctx context.Context, c Change) error {
 	m.out.Changes++
 	m.out.Last = c.Commit
-	merge := MergeOf(c)
+	merge := m.mergeOf(c)
 	if merge.Kind != MergeRebase {
 		if err := m.flush(ctx); err != nil {
 			return err
@@ -100,7 +122,7 @@ func (m *miner) flush(ctx context.Context) error {
 	for i, g := range group {
 		commits[i] = g.Commit
 	}
-	merge := MergeOf(group[0])
+	merge := m.mergeOf(group[0])
 	if len(group) > 1 {
 		// The later commits' messages count for links.
 		c.Inner = inners(group)
@@ -147,6 +169,10 @@ type work struct {
 // add makes the candidate of one change.
 func (m *miner) add(ctx context.Context, f work) error {
 	c, merge := f.change, f.merge
+	p, told := m.opts.Told.of(c.Commit, merge.Number)
+	if told {
+		merge = merge.told(c, p)
+	}
 	k := m.candidate(c, merge)
 	k.Files = splitFiles(c.Files)
 	reason, detail := m.unfit(c, merge)
@@ -158,23 +184,54 @@ func (m *miner) add(ctx context.Context, f work) error {
 		reason, detail = unsplit(k.Files, tests)
 	}
 	k.Language = Language(k.Files)
-	k.Links = m.links(c, merge)
-	k.Source.Issues = Closes(k.Links)
-	k.Statement, k.Doubts = MakeStatement(StatementInput{
-		Pull:      Pull{Number: merge.Number, Title: merge.Title, Body: merge.Body, FirstCommit: merge.FirstWork},
-		FirstWork: merge.FirstWork, Paths: paths(k.Files),
-	})
-	k.Doubts = append(k.Doubts, changeDoubts(c, k.Files)...)
-	if commitList(merge.Body) {
-		line, _, _ := strings.Cut(merge.Body, "\n")
-		k.Doubts = append(k.Doubts, assay.Confounder{Kind: DoubtCommitList, Evidence: shorten(line)})
+	if told {
+		m.tell(&k, c, p)
+	} else {
+		m.guess(&k, c, merge)
 	}
+	k.Source.Issues = Closes(k.Links)
+	k.Doubts = append(k.Doubts, changeDoubts(c, k.Files)...)
 	if reason != "" {
 		k.Status, k.Reason, k.Detail, k.Doubts = assay.StatusRejected, reason, shorten(detail), nil
 	}
 	k.Digest = DigestOf(k)
 	m.out.Found = append(m.out.Found, Found{Candidate: k, Commits: f.commits})
 	return nil
+}
+
+// tell fills in what a server told of the change.
+func (m *miner) tell(k *assay.Candidate, c Change, p Pull) {
+	enrich(k, p)
+	slug := slugOf(p, m.opts)
+	k.Links = linksOf(p, slug, messages(c, p))
+	statementOf(k, p, slug)
+}
+
+// messages are those of the commits, but for a squash merge's that says what
+// the pull request does.
+func messages(c Change, p Pull) []string {
+	var out []string
+	m := MergeOf(c)
+	if m.Title != p.Title || m.Body != "" && m.Body != ownText(p.Body) {
+		out = append(out, c.Subject+"\n\n"+c.Body)
+	}
+	for _, i := range c.Inner {
+		out = append(out, i.Subject+"\n\n"+i.Body)
+	}
+	return out
+}
+
+// guess fills in what the messages tell, where no server does.
+func (m *miner) guess(k *assay.Candidate, c Change, merge Merge) {
+	k.Links = m.links(c, merge)
+	k.Statement, k.Doubts = MakeStatement(StatementInput{
+		Pull:      Pull{Number: merge.Number, Title: merge.Title, Body: merge.Body, FirstCommit: merge.FirstWork},
+		FirstWork: merge.FirstWork, Paths: paths(k.Files),
+	})
+	if commitList(merge.Body) {
+		line, _, _ := strings.Cut(merge.Body, "\n")
+		k.Doubts = append(k.Doubts, assay.Confounder{Kind: DoubtCommitList, Evidence: shorten(line)})
+	}
 }
 
 func (m *miner) candidate(c Change, merge Merge) assay.Candidate {
@@ -213,11 +270,7 @@ func (m *miner) links(c Change, merge Merge) []assay.Link {
 	for _, i := range c.Inner {
 		in.Commits = append(in.Commits, i.Subject+"\n\n"+i.Body)
 	}
-	links := slices.DeleteFunc(Links(in), func(l assay.Link) bool { return l.Repo == "" && l.Issue == merge.Number })
-	if len(links) == 0 {
-		return nil // as it comes back from a file
-	}
-	return links
+	return others(Links(in), merge.Number)
 }
 
 // submodule is the mode of a submodule's entry.
@@ -243,9 +296,11 @@ func changeDoubts(c Change, files []assay.SplitFile) []assay.Confounder {
 func short(commit string) string { return commit[:min(12, len(commit))] }
 
 // DigestOf is 64 hex digits over what mining decided from and came to: the
-// whole candidate but for its repository's name and what later stages add.
+// whole candidate but for its repository's name, what later stages add, and
+// what moves without a word of the problem: labels, reviews, the last update.
 func DigestOf(c assay.Candidate) string {
 	c.Repo, c.Digest, c.Task, c.Strength, c.Validation = "", "", "", nil, nil
+	c.Updated, c.Labels, c.Reviewed = time.Time{}, nil, ""
 	data, err := json.Marshal(c)
 	if err != nil {
 		return "" // a candidate is made of plain values

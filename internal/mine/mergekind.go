@@ -28,6 +28,8 @@ type Merge struct {
 	// where a squash merge hides it.
 	Author    string
 	FirstWork time.Time
+	// Bot is a server's word that the author is no person.
+	Bot bool
 	// Owner and Head name the branch that was merged, Base the one that it
 	// was merged into; each is "" where the message doesn't tell. Same: the
 	// head is a branch of the same repository.

@@ -102,6 +102,7 @@ type Pull struct {
 	Edited      time.Time
 	Edits       []Edit
 	FirstCommit time.Time
+	Commits     int // how many it has; 0 is not known
 	Comments    []Comment
 	Reviews     []ReviewState
 	Closes      []Issue // closingIssuesReferences
@@ -157,4 +158,5 @@ type Options struct {
 	After  string // a commit that an earlier run had seen, "" for none
 	URL    string // of the repository, for links; "" when unknown
 	Now    time.Time
+	Told   Told // what a server told of the pull requests
 }

@@ -15,13 +15,16 @@ const (
 
 // unfit tells the changes that are no tasks whatever their files are.
 func (m *miner) unfit(c Change, merge Merge) (assay.Reason, string) {
+	if where := m.opts.Told.stray(c.Commit, merge.Number); where != "" {
+		return assay.ReasonNotPull, where
+	}
 	title := merge.Title
 	if merge.Kind == MergeBranch {
 		title = c.Subject
 	}
 	same := merge.Same || merge.Owner != "" && strings.EqualFold(merge.Owner, owner(m.slug))
 	reason, detail := Noise(NoiseInput{
-		Title: title, Body: opening(merge.Body), Author: merge.Author, Head: merge.Head, Base: merge.Base, SameRepo: same,
+		Title: title, Body: opening(merge.Body), Author: merge.Author, Bot: merge.Bot, Head: merge.Head, Base: merge.Base, SameRepo: same,
 	})
 	if reason != "" {
 		return reason, detail

@@ -16,7 +16,8 @@ type Delta struct {
 // Upsert lays what a run found over the candidates that are there, in the
 // order in which the changes landed. It is idempotent. A candidate that was
 // found as it was keeps all that later stages made of it; one that changed is
-// what mining says now, without them. What was not found again stays.
+// what mining says now, without them. What was not found again stays, and what
+// a server told of a change is not undone by a run that asked none.
 //
 // Two changes of one number, as of a pull request that landed twice, are told
 // apart by their commits: the second is pull-<n>-2, whichever run found it.
@@ -37,6 +38,12 @@ func Upsert(have []assay.Candidate, found []Found) ([]assay.Candidate, Delta) {
 		case out[at].Digest == c.Digest:
 			// A clone that moved is the same repository.
 			out[at].Repo = c.Repo
+			if !c.Updated.IsZero() {
+				out[at].Updated, out[at].Labels, out[at].Reviewed = c.Updated, c.Labels, c.Reviewed
+			}
+			d.Same++
+		case c.Updated.IsZero() && !out[at].Updated.IsZero() && c.Base == out[at].Base:
+			out[at].Repo = c.Repo
 			d.Same++
 		default:
 			out[at] = c
@@ -55,7 +62,7 @@ func place(out []assay.Candidate, index map[string]int, f Found) (assay.Candidat
 		if !taken {
 			break
 		}
-		if old := out[i].Source.Commit; old == "" || slices.Contains(f.Commits, old) {
+		if old := out[i].Source.Commit; old == "" || slices.Contains(f.Commits, old) || lost(out[i]) {
 			c.Digest = DigestOf(c)
 			return c, i
 		}
@@ -63,6 +70,11 @@ func place(out []assay.Candidate, index map[string]int, f Found) (assay.Candidat
 	}
 	c.Digest = DigestOf(c)
 	return c, -1
+}
+
+// lost tells a candidate of mining's whose commit was nowhere.
+func lost(c assay.Candidate) bool {
+	return c.Reason == assay.ReasonUnfetchable && c.Base.Commit == ""
 }
 
 // byMerge orders by the moment of the merge; what never was merged, such as

@@ -45,3 +45,15 @@ func WebURL(remote string) string {
 	}
 	return scheme + "://" + host + "/" + path
 }
+
+// slugOf is the name of p's repository, by its own address: the repository
+// may have been renamed since the user learned its name.
+func slugOf(p Pull, o Options) string {
+	if repo, _, ok := strings.Cut(p.URL, "/pull/"); ok {
+		return Slug(repo)
+	}
+	return Slug(o.URL)
+}
+
+// sameSlug tells whether an issue's repository is the change's own; "" is.
+func sameSlug(repo, own string) bool { return repo == "" || strings.EqualFold(repo, own) }

@@ -13,10 +13,12 @@ import (
 
 // Yield counts what became of changes. Every change is in one row, so that
 // the rows add up to Changes; Candidates are those that mining did not reject.
+// Parked are open issues, which are no changes and count in nothing else.
 type Yield struct {
 	Changes    int        `json:"changes"`
 	Candidates int        `json:"candidates"`
 	Valid      int        `json:"valid"`
+	Parked     int        `json:"parked,omitempty"`
 	Rows       []YieldRow `json:"rows"`
 }
 
@@ -37,12 +39,19 @@ func YieldOf(all []assay.Candidate) Yield {
 	type key struct {
 		status assay.CandidateStatus
 		reason assay.Reason
+		mining bool
 	}
 	counts := map[key]int{}
-	y := Yield{Changes: len(all)}
+	var y Yield
 	for _, c := range all {
-		counts[key{c.Status, c.Reason}]++
-		if !miningReason(c.Reason) {
+		if Parked(c) {
+			y.Parked++
+			continue
+		}
+		y.Changes++
+		mining := miningReason(c.Reason) || lost(c)
+		counts[key{c.Status, c.Reason, mining}]++
+		if !mining {
 			y.Candidates++
 		}
 		if c.Status == assay.StatusValid {
@@ -50,7 +59,7 @@ func YieldOf(all []assay.Candidate) Yield {
 		}
 	}
 	for k, n := range counts {
-		r := YieldRow{Status: k.status, Reason: k.reason, Mining: miningReason(k.reason), Count: n, OfChanges: share(n, y.Changes)}
+		r := YieldRow{Status: k.status, Reason: k.reason, Mining: k.mining, Count: n, OfChanges: share(n, y.Changes)}
 		if !r.Mining {
 			r.OfCandidates = share(n, y.Candidates)
 		}
@@ -150,6 +159,9 @@ func (y Yield) Write(w io.Writer, format string) error {
 	}
 	line := fmt.Sprintf("%-12s %-26s %6d  %10s", "all", "", y.Changes, percent(share(y.Changes, y.Changes)))
 	fmt.Fprintf(&b, "%s\n%d of %d changes are candidates (%s); %d valid.\n", line, y.Candidates, y.Changes, percent(share(y.Candidates, y.Changes)), y.Valid)
+	if y.Parked > 0 {
+		fmt.Fprintf(&b, "%d open issues are parked: they count in nothing above.\n", y.Parked)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
