@@ -43,7 +43,13 @@ func (f *Flow) Request(file string, flags assay.Request, agents []string) (assay
 	if err := problems.Err(); err != nil {
 		return req, err
 	}
+	variants := req.VarDir
 	req = f.folders(config.WithDefaults(req))
+	if variants != "" {
+		// A folder that was named and isn't there holds no variants; only
+		// the default gives way to the built-in ones.
+		req.VarDir = variants
+	}
 	if req.Out == "" {
 		req.Out = filepath.Join("results", "run-"+requestDigest(req))
 	}

@@ -114,3 +114,28 @@ func TestCompare(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// A commit of digits alone, or with one e among them, is no number.
+func TestPinStaysText(t *testing.T) {
+	for _, sha := range []string{strings.Repeat("0123456789", 4), strings.Repeat("1", 30) + "e" + strings.Repeat("2", 9)} {
+		files, err := Make("thing", sampleFound(), Pin{"assaybot/assay", sha, "v1"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if f.Config {
+				continue
+			}
+			w, err := parseWorkflow(f.Path, f.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, j := range w.jobs {
+				with, _ := j["with"].(map[string]any)
+				if with["assay-ref"] != sha {
+					t.Errorf("%s: job %s hands on %v", f.Path, name, with["assay-ref"])
+				}
+			}
+		}
+	}
+}
