@@ -36,6 +36,14 @@ func (s *Sandbox) build(ctx context.Context, env assay.Environment, files tree.T
 	if err == nil || !isGone(err) {
 		return img, infra("looking for image "+tag, err)
 	}
+	// A base image that can't be had says nothing of the Dockerfile.
+	_, err = rewriteFrom(string(file.Data), func(ref string) (string, []string, error) {
+		_, err := s.present(ctx, ref, env.Platform, log)
+		return ref, nil, err
+	})
+	if err != nil {
+		return run.Image{}, err
+	}
 	if len(s.opts.CA) > 0 {
 		text, err := s.trusting(ctx, string(file.Data), env.Platform, log)
 		if err != nil {

@@ -98,7 +98,7 @@ func (f *Flow) proveTask(ctx context.Context, sandbox Sandbox, v ValidateRequest
 // doesn't work.
 func buildReason(err error, log []byte) (assay.Reason, string) {
 	var infra *assay.InfraError
-	if err == nil || !errors.As(err, &infra) || !infra.Permanent {
+	if err == nil || !errors.As(err, &infra) || !infra.Permanent || infra.Kind == assay.InfraNetwork {
 		return "", ""
 	}
 	return assay.ReasonBuildFailed, strings.TrimSpace(err.Error() + "\n" + tail(log, 1000))
