@@ -140,7 +140,7 @@ func TestRunnerAgainstHostileCode(t *testing.T) {
 		{"ends the process", map[string]string{"calc.py": "import os\ndef add(a, b): os._exit(0)\n"}, assay.CheckFailed},
 		{"ends the process on import", map[string]string{"calc.py": "import os\nos._exit(0)\n"}, assay.CheckFailed},
 		{"leaves on import", map[string]string{"calc.py": "import sys\nsys.exit(0)\n"}, assay.CheckFailed},
-		{"kills the runner", map[string]string{"calc.py": "import os\nos.kill(os.getppid(), 9)\n"}, assay.CheckFailed},
+		{"kills the runner", map[string]string{"calc.py": "import os\nos.kill(os.getppid(), 9)\n"}, assay.CheckIntegrity},
 		{"skips", map[string]string{"calc.py": "import unittest\ndef add(a, b): raise unittest.SkipTest('no')\n"}, assay.CheckFailed},
 		{"syntax error", map[string]string{"calc.py": "def add(a, b) return\n"}, assay.CheckFailed},
 		{"empties an assertion", map[string]string{"calc.py": "import unittest\nunittest.TestCase.assertEqual = lambda *a, **k: None\ndef add(a, b): return 0\n"}, assay.CheckIntegrity},
@@ -165,6 +165,16 @@ with open(path, "w") as f:
     f.write('<testsuite tests="2"><testcase classname="test_add.Add" name="test_small"/><testcase classname="test_add.Add" name="test_zero"/></testsuite>')
 def add(a, b): return 0
 `}, assay.CheckIntegrity},
+		{"equals anything", map[string]string{"calc.py": "class Any:\n    def __eq__(self, other): return True\ndef add(a, b): return Any()\n"}, assay.CheckIntegrity},
+		{"equals any number", map[string]string{"calc.py": "class Any(int):\n    def __eq__(self, other): return isinstance(other, int)\n    __hash__ = int.__hash__\ndef add(a, b): return Any(7)\n"}, assay.CheckIntegrity},
+		{"returns mock.ANY", map[string]string{"calc.py": "from unittest.mock import ANY\ndef add(a, b): return ANY\n"}, assay.CheckIntegrity},
+		{"reads the hidden test", map[string]string{"calc.py": "import sys, re\ndef add(a, b):\n    text = open(sys.modules['test_add'].__file__).read()\n    return int(re.search(r'add\\(%d, %d\\), (\\d+)' % (a, b), text)[1])\n"}, assay.CheckIntegrity},
+		{"reads it by its loader", map[string]string{"calc.py": "import sys, re\ndef add(a, b):\n    text = sys.modules['test_add'].__loader__.get_source('test_add')\n    return int(re.search(r'add\\(%d, %d\\), (\\d+)' % (a, b), text)[1])\n"}, assay.CheckIntegrity},
+		{"reads it from the stack's lines", map[string]string{"calc.py": "import traceback, re\ndef add(a, b): return int(re.search(r', (\\d+)\\)', traceback.extract_stack()[-2].line)[1])\n"}, assay.CheckFailed},
+		{"has another program read it", map[string]string{"calc.py": "import subprocess, sys, re\ndef add(a, b):\n    text = subprocess.run(['cat', sys.modules['test_add'].__file__], capture_output=True, text=True).stdout\n    return int(re.search(r'add\\(%d, %d\\), (\\d+)' % (a, b), text)[1])\n"}, assay.CheckIntegrity},
+		{"traces the test past its assertion", map[string]string{"calc.py": "import sys\ndef trace(frame, event, arg):\n    if event == 'line': frame.f_lineno = frame.f_code.co_firstlineno\n    return trace\ndef add(a, b):\n    sys.settrace(lambda *a: None)\n    return 0\n"}, assay.CheckIntegrity},
+		{"searches memory for the results", map[string]string{"calc.py": "import gc, unittest\nfor o in gc.get_objects():\n    if isinstance(o, unittest.TestResult): o._case = None\ndef add(a, b): return 0\n"}, assay.CheckIntegrity},
+		{"patches the encoder of messages", map[string]string{"calc.py": "import json.encoder\nold = json.encoder.JSONEncoder.iterencode\ndef lie(self, o, _one_shot=False):\n    return [''.join(old(self, o, _one_shot)).replace('\"failed\"', '\"passed\"')]\njson.encoder.JSONEncoder.iterencode = lie\ndef add(a, b): return 0\n"}, assay.CheckIntegrity},
 		{"shadows the standard library", map[string]string{"calc.py": "def add(a, b): return 0\n",
 			"unittest.py": "raise SystemExit(0)\n", "json.py": "raise SystemExit(0)\n", "unittest/__init__.py": "raise SystemExit(0)\n",
 			"sitecustomize.py": "import os; os._exit(0)\n"}, assay.CheckFailed},
@@ -220,6 +230,91 @@ func TestRunnerLayouts(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"failed (i=1): AssertionError: 1 == 1", "xfail AssertionError: None"}, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
+// TestRunnerLeavesHonestCodeAlone: what looks like an attack and is none.
+func TestRunnerLeavesHonestCodeAlone(t *testing.T) {
+	verify := tree.Tree{
+		"data.txt": tree.Text("7\n"),
+		"test_odd.py": tree.Text(`import dataclasses, os, unittest
+from unittest import mock
+import calc
+
+HERE = os.path.dirname(__file__)
+calls = 0
+NAMES = []
+
+@dataclasses.dataclass
+class Pair:
+    left: int
+    right: int
+
+class Odd(unittest.TestCase):
+    server = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = object()
+
+    def test_equality(self):
+        self.assertEqual(calc.Vector(1, 2), (1, 2))
+        self.assertEqual({"v": [calc.Vector(1, 2)]}, {"v": [(1, 2)]})
+        self.assertIn(3, calc.Range(1, 5))
+        self.assertEqual({"a": mock.ANY, "b": 1}, {"a": calc.Vector(0, 0), "b": 1})
+        self.assertEqual(Pair(1, 2), Pair(1, 2))
+        with self.assertRaises(AssertionError):
+            self.assertEqual(calc.Vector(1, 2), (1, 3))
+
+    def test_globals(self):
+        global calls
+        calls += 1
+        NAMES.append("x")
+        self.assertEqual(calls, len(NAMES))
+
+    def test_fixture_and_warning(self):
+        with self.assertWarns(DeprecationWarning):
+            self.assertEqual(calc.number(os.path.join(HERE, "data.txt")), 7)
+
+    def test_logs_where_it_is(self):
+        with self.assertLogs("calc"):
+            self.assertEqual(calc.caller(), "test_logs_where_it_is")
+
+    def test_child(self):
+        self.assertEqual(calc.run(), "3")
+`),
+	}
+	work := tree.Tree{"calc.py": tree.Text(`import collections, inspect, logging, subprocess, sys, traceback, warnings
+
+class Vector(collections.namedtuple("Vector", "x y")):
+    def __eq__(self, other): return tuple(self) == tuple(other)
+
+class Range:
+    def __init__(self, lo, hi): self.lo, self.hi = lo, hi
+    def __contains__(self, x): return self.lo <= x < self.hi
+
+def number(path):
+    warnings.warn("old", DeprecationWarning, stacklevel=2)
+    with open(path) as f: return int(f.read())
+
+def caller():
+    logging.getLogger("calc").warning("said", stack_info=True)
+    traceback.format_stack()
+    return inspect.stack()[1].function
+
+def run():
+    p = subprocess.Popen([sys.executable, "-c", "print(3)"], stdout=subprocess.PIPE, text=True)
+    out, _ = p.communicate()
+    p2 = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    p2.kill()
+    p2.wait()
+    return out.strip()
+`)}
+	c := unittestCheck()
+	c.Tests, c.MustFail = nil, nil
+	r := attempt(t, c, work, verify)
+	if r.Status != assay.CheckPassed || r.Wanted != 5 {
+		t.Errorf("got %+v", r)
 	}
 }
 

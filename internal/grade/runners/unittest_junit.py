@@ -2,11 +2,19 @@
 
     python3 -I unittest_junit.py --tests DIR --source DIR --report FILE
                                  [--pattern 'test_*.py'] [--must-fail ID]...
+                                 [--allow EVENT]...
 
 Two processes: the child imports and runs the code under test, the parent has
 never seen that code and writes the report. What the child says counts only
 with a token that the parent made up; a child that ends without saying "end"
 has failed. The workspace comes after the standard library on sys.path.
+
+The child is the code under test as well, so it is watched, and what it does to
+the tests is told to the parent at once: replacing what verdicts rest on,
+results that say they equal anything, reading the source of the hidden tests,
+tracing them, searching memory for them, and signals to the parent (--allow
+lifts one of the last by the name of its audit event). What walks up the stack
+of its own calls is not kept out: no check within one process could do that.
 
 Exit status: 0 every test passed, or exactly those of --must-fail failed;
 1 anything else; 2 wrong usage; 3 the code under test tampered with this
@@ -17,9 +25,12 @@ Python 3.9 or newer, standard library only.
 
 import argparse
 import builtins
+import dis
 import fnmatch
 import importlib.util
 import json
+import json.encoder
+import linecache
 import os
 import re
 import secrets
@@ -27,10 +38,12 @@ import select
 import sys
 import time
 import traceback
+import types
 import unittest
 import unittest.async_case
 import unittest.case
 import unittest.loader
+import unittest.mock
 import unittest.result
 import unittest.suite
 
@@ -58,6 +71,11 @@ class Watch:
                 if (names is None or n in names) and (callable(v) or isinstance(v, (classmethod, staticmethod, property)))}
         self._kept.append((owner, kept, frozenset(members), strict))
 
+    def add_constants(self, owner, names):
+        """Names, whatever they hold, that nothing but their definition sets."""
+        kept = {n: v for n, v in self._vars(owner).items() if n in names}
+        self._kept.append((owner, kept, frozenset(), False))
+
     def add_module(self, module):
         self.add(module)
         for value in list(self._vars(module).values()):
@@ -77,6 +95,210 @@ class Watch:
                     if callable(now[name]):
                         self.changed.append("%s.%s" % (label, name))
                         self._delattr(owner, name)
+
+
+# Audit events that no code under test has an honest reason to bring about.
+SEARCHES = {
+    "gc.get_objects": "the memory of the tests was searched", "gc.get_referrers": "the memory of the tests was searched",
+    "sys.settrace": "the tests were traced", "sys.setprofile": "the tests were traced",
+    "sys.monitoring.register_callback": "the tests were traced",
+}
+
+
+class Guard:
+    """Tells on code under test that looks at the tests in place of solving.
+
+    It is an audit hook, which can't be taken out again. Code counts as under
+    test unless its file is a hidden test, this one, or Python's own.
+    """
+
+    def __init__(self, tests, files, tell, allow):
+        real = os.path.realpath
+        self._files = frozenset(real(f) for f in files)
+        self._names = frozenset(os.path.basename(f) for f in files)
+        own = {os.path.dirname(os.__file__), sys.prefix + os.sep + "lib", sys.base_prefix + os.sep + "lib"}
+        self._own = tuple(sorted({real(d) + os.sep for d in own} | {d + os.sep for d in own})) + ("<frozen ",)
+        self._tests = (real(tests) + os.sep, tests + os.sep, os.path.abspath(__file__), __file__)
+        self._tell, self._allow, self._parent = tell, frozenset(allow), os.getppid()
+        self._proc = "/proc/%d/" % self._parent
+        self._real, self._decode, self._frame, self._busy = real, os.fsdecode, sys._getframe, False
+
+    def stranger(self):
+        """The file of the code that brought about an event, None when it is none of the code under test."""
+        frame = self._frame(2)
+        while frame is not None:
+            name = frame.f_code.co_filename
+            if name.startswith(self._tests):
+                return None
+            if not name.startswith(self._own):
+                return name
+            frame = frame.f_back
+        return None
+
+    def __call__(self, event, args):
+        if event not in SEARCHES and event not in ("open", "os.kill", "subprocess.Popen") or self._busy:
+            return
+        self._busy = True
+        try:
+            what = self._breach(event, args)
+            if what and event not in self._allow and self.stranger():
+                self._tell(what)
+                if event == "os.kill":
+                    raise PermissionError("this process may not be sent a signal")
+        finally:
+            self._busy = False
+
+    def _breach(self, event, args):
+        if event == "open":
+            return self._opens(args[0])
+        if event == "os.kill":
+            return "a signal was sent to the runner" if args[0] in (self._parent, -self._parent, 0, -1) else ""
+        if event == "subprocess.Popen":
+            words = args[1] if isinstance(args[1], (list, tuple)) else [args[1]]
+            read = any(n in str(w) for w in words for n in self._names)
+            return "a program was started on the hidden tests" if read else ""
+        return SEARCHES[event]
+
+    def _opens(self, path):
+        try:
+            path = self._real(self._decode(path))
+        except (TypeError, ValueError, OSError):
+            return ""
+        if path in self._files:
+            return "the hidden test %s was read" % os.path.basename(path)
+        return "the process of the runner was read (%s)" % path if path.startswith(self._proc) else ""
+
+
+class Equality:
+    """Finds results that equal whatever they are held against.
+
+    Where an assertion compares an object whose class brings its own notion of
+    equality, the object is held against another value too, in random order.
+    """
+
+    BINARY = ("assertEqual", "assertListEqual", "assertTupleEqual", "assertDictEqual", "assertSetEqual",
+              "assertSequenceEqual", "assertCountEqual", "assertAlmostEqual", "assertIn", "assertMultiLineEqual")
+
+    def __init__(self, tests, tell):
+        self._tests, self._tell = (os.path.realpath(tests) + os.sep, tests + os.sep), tell
+        self.any = False  # a hidden test uses mock.ANY itself
+        self._choice, self._flip = secrets.choice, secrets.randbelow
+
+    def install(self, case):
+        for name in self.BINARY:
+            setattr(case, name, self._wrapped(getattr(case, name), name == "assertIn"))
+
+    def _wrapped(self, assertion, within):
+        probe = self._probe
+
+        def checked(self, *args, **kwargs):
+            if len(args) >= 2:
+                probe(args[0], args[1], within)
+            return assertion(self, *args, **kwargs)
+
+        checked.__name__ = checked.__qualname__ = assertion.__name__
+        return checked
+
+    def _probe(self, first, second, within):
+        notions = self._notions(first, second)
+        if within:
+            notions.add(self._strange(second, "__contains__"))
+        notions.discard(None)
+        if not notions or "" in notions:  # a matcher of the test's own is to match
+            return
+        liar = sorted(notions)[0]
+        pairs = [(first, second), (self._other(first), second)] if within else [
+            (first, second), (first, self._other(second)), (self._other(first), second)]
+        if self._flip(2):
+            pairs.reverse()
+        said = {}
+        for i, (a, b) in enumerate(pairs):
+            try:
+                said[i] = bool(a in b) if within else bool(a == b)
+            except BaseException:
+                said[i] = False
+        true = 0 if pairs[0][0] is first and pairs[0][1] is second else len(pairs) - 1
+        if said[true] and sum(said.values()) > 1:
+            self._tell("an object that equals anything was returned (%s)" % liar)
+
+    def _strange(self, value, method):
+        """The name of a value's class if that brings a method of its own, "" if a test's does, None otherwise."""
+        kind = type(value)
+        how = getattr(kind, method, None)
+        if kind is type(unittest.mock.ANY):
+            return "" if self.any else "mock.ANY"
+        if how is None or isinstance(how, types.WrapperDescriptorType):
+            return None
+        code = getattr(how, "__code__", None)
+        if code is not None and code.co_filename.startswith(self._tests):
+            return ""
+        return "%s.%s" % (kind.__module__, kind.__qualname__)
+
+    def _notions(self, *values):
+        """The notions of equality within values, up to some thousand parts."""
+        found, todo, looked = set(), list(values), 0
+        while todo and looked < 5000:
+            value, looked = todo.pop(), looked + 1
+            found.add(self._strange(value, "__eq__"))
+            if isinstance(value, dict):
+                todo += list(value.values())[:1000]
+            elif isinstance(value, (list, tuple, set, frozenset)):
+                todo += list(value)[:1000]
+        return found
+
+    def _other(self, value):
+        """A value of the same kind that nothing honest takes for the first."""
+        kind = type(value)
+        if kind is bool:
+            return not value
+        if kind is int:
+            return -value - 7919
+        if kind is float:
+            return -1.5 - value if value < 1e9 else 0.0
+        if kind is str:
+            return value + "\0other"
+        if kind is bytes:
+            return value + b"\0other"
+        if kind in (list, tuple) and value:
+            at = self._choice(range(len(value)))
+            return kind(self._other(v) if i == at else v for i, v in enumerate(value))
+        if kind is dict and value:
+            at = self._choice(list(value))
+            return {k: self._other(v) if k is at else v for k, v in value.items()}
+        return object()
+
+
+def settled(code):
+    """Names that a module's functions set: attributes and globals."""
+    names = {i.argval for i in dis.get_instructions(code)
+             if i.opname in ("STORE_ATTR", "DELETE_ATTR", "DELETE_GLOBAL") or i.opname == "STORE_GLOBAL"}
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            names |= settled(part)
+    return names
+
+
+def mentioned(code):
+    """Names that a module's code uses."""
+    names = set(code.co_names)
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            names |= mentioned(part)
+    return names
+
+
+def watch_tests(watch, module, code, name):
+    """Has a test module's tests and constants watched."""
+    set_later = settled(code)
+
+    def constants(owner):
+        return frozenset(n for n in vars(owner) if not n.startswith("__") and n not in set_later)
+
+    watch.add_constants(module, constants(module))
+    for value in list(vars(module).values()):
+        if isinstance(value, type) and value.__module__ == name and issubclass(value, unittest.TestCase):
+            watch.add(value, frozenset(n for n in vars(value) if n.startswith("test")))
+            watch.add_constants(value, constants(value))
 
 
 def make_emitter(fd, token):
@@ -121,6 +343,7 @@ class Result(unittest.TestResult):
 
     def stopTest(self, test):
         super().stopTest(test)
+        self._watch.look()
         case, self._case = self._case, None
         if case is None:
             return
@@ -211,6 +434,30 @@ def load(name, path, is_package=False, _spec=importlib.util.spec_from_file_locat
     return module
 
 
+def code_of(path):
+    with open(path, "rb") as f:
+        return compile(f.read(), path, "exec", dont_inherit=True)
+
+
+def hide(files):
+    """Takes the source of the hidden tests from where tracebacks look for it."""
+    for path in files:
+        linecache.cache[path] = (0, None, [], path)
+
+
+def compiles(path):
+    try:
+        code_of(path)
+    except (SyntaxError, ValueError, OSError):
+        return False
+    return True
+
+
+def inside(path, folder):
+    path, folder = os.path.realpath(path), os.path.realpath(folder)
+    return os.path.commonpath([path, folder]) == folder
+
+
 def load_packages(root, parts, done):
     for i in range(1, len(parts) + 1):
         name, path = ".".join(parts[:i]), os.path.join(root, *parts[:i], "__init__.py")
@@ -220,22 +467,36 @@ def load_packages(root, parts, done):
 
 
 def child(args, emit, quit_):
+    files = discover(args.tests, args.pattern)
+    told = set()
+
+    def tell(what):
+        if what not in told and len(told) < 20:
+            told.add(what)
+            emit("tampered", what=what)
+
+    equality = Equality(args.tests, tell)
+    equality.install(unittest.TestCase)
     watch = Watch()
-    for module in (unittest.case, unittest.suite, unittest.loader, unittest.result, unittest.async_case):
+    for module in (unittest.case, unittest.suite, unittest.loader, unittest.result, unittest.async_case, json.encoder):
         watch.add_module(module)
+    watch.add(Guard)
+    watch.add(Equality)
     watch.add(Result)
     watch.add(builtins, PLAIN_BUILTINS)
     result, loader, done = Result(emit, watch), unittest.TestLoader(), set()
-    files = discover(args.tests, args.pattern)
+    codes = {path: code_of(path) for _, path, _ in files if compiles(path)}
+    equality.any = any("ANY" in mentioned(c) for c in codes.values())
+    if not any(inside(args.tests, s) for s in args.source):  # tests in the workspace are no secret
+        hide([path for _, path, _ in files])
+        sys.addaudithook(Guard(args.tests, [path for _, path, _ in files], tell, args.allow))
     suites = []
     for name, path, parts in files:
         try:
             load_packages(args.tests, parts, done)
             module = load(name, path)
             watch.look()
-            for value in list(vars(module).values()):
-                if isinstance(value, type) and issubclass(value, unittest.TestCase) and value.__module__ == name:
-                    watch.add(value, frozenset(n for n in vars(value) if n.startswith("test")))
+            watch_tests(watch, module, codes[path], name)
             suites.append((name, loader.loadTestsFromModule(module)))
         except BaseException:
             watch.look()
@@ -298,6 +559,8 @@ class Account:
         elif m["kind"] == "result":
             self.open = None
             self.enter(m)
+        elif m["kind"] == "tampered":
+            self.tampering.append(m["what"])
         elif m["kind"] == "end":
             self.ended = True
             self.tampering += ["%s was replaced" % c for c in m["changed"]]
@@ -412,6 +675,8 @@ def main():
     p.add_argument("--report", required=True, help="file to write")
     p.add_argument("--pattern", default="test_*.py")
     p.add_argument("--must-fail", action="append", default=[], metavar="ID", help="a test that is known to fail")
+    p.add_argument("--allow", action="append", default=[], metavar="EVENT",
+                   help="an audit event that the code under test brings about honestly")
     args = p.parse_args()
     args.tests, args.report = os.path.abspath(args.tests), os.path.abspath(args.report)
     args.source = [os.path.abspath(s) for s in args.source]
