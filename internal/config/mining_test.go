@@ -1,9 +1,12 @@
 package config
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/assaybot/assay/internal/schema"
 )
 
 func TestLoadMining(t *testing.T) {
@@ -24,5 +27,37 @@ func TestLoadMining(t *testing.T) {
 		if _, again := Load("f.yml", []byte(text)); len(again) != 1 {
 			t.Errorf("a run takes %q", text)
 		}
+	}
+}
+
+// The published schema has the same fields.
+func TestMiningIsInTheSchema(t *testing.T) {
+	text, err := schema.For("run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s struct {
+		Properties struct {
+			Mine struct{ Properties map[string]any }
+		}
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	all, err := json.Marshal(Mining{"a", "b", "c", "d", "e", "f", "g"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]string
+	if err := json.Unmarshal(all, &fields); err != nil {
+		t.Fatal(err)
+	}
+	for name := range fields {
+		if _, ok := s.Properties.Mine.Properties[name]; !ok {
+			t.Errorf("the schema lacks mine.%s", name)
+		}
+	}
+	if len(fields) != len(s.Properties.Mine.Properties) {
+		t.Errorf("the schema has %d fields, the configuration %d", len(s.Properties.Mine.Properties), len(fields))
 	}
 }

@@ -138,12 +138,27 @@ func complete(s *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
-// runSchema lets an agent be written as "name@version" too.
+// runSchema lets an agent be written as "name@version" too, and has the part
+// for mining, which package config reads.
 func runSchema() []byte {
 	s := reflected(assay.Request{})
 	if p, ok := s.Properties.Get("agents"); ok {
 		short := &jsonschema.Schema{Type: "string", Description: `"name" or "name@version"`}
 		p.Items = &jsonschema.Schema{OneOf: []*jsonschema.Schema{short, p.Items}}
 	}
+	s.Properties.Set("mine", miningSchema())
 	return encode(s)
+}
+
+func miningSchema() *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema,
+		Description: "what 'assay mine' and 'assay build' take as flags"}
+	for _, f := range [][2]string{
+		{"since", "merged after this date (2025-09-01) or age (90d)"}, {"until", "merged no later than this date"},
+		{"branch", "the main line"}, {"base", "parent or cutoff"}, {"dockerfile", "a Dockerfile for all tasks, relative to this file"},
+		{"test", "with dockerfile: the command that runs the tests"}, {"report", "with dockerfile: the format of its report"},
+	} {
+		s.Properties.Set(f[0], &jsonschema.Schema{Type: "string", Description: f[1]})
+	}
+	return s
 }
