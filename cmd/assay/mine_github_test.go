@@ -15,7 +15,6 @@ import (
 	"github.com/assaybot/assay/internal/candidates"
 	"github.com/assaybot/assay/internal/flow"
 	fake "github.com/assaybot/assay/internal/testkit/github"
-	"github.com/assaybot/assay/internal/testkit/github/contract"
 	"github.com/assaybot/assay/internal/testkit/repo"
 )
 
@@ -27,13 +26,9 @@ type shop struct {
 	git *repo.Repo
 }
 
-// wireSchemas is GitHub's published contract, loaded once.
-var wireSchemas contract.Loader
-
 func newShop(t *testing.T) *shop {
 	t.Helper()
 	s := &shop{person: newPerson(t), s: fake.New(t)}
-	wireSchemas.Attach(t, s.s)
 	s.env = append(s.env, "GITHUB_API_URL="+s.s.URL+"/api/v3", "GITHUB_TOKEN="+fake.LongToken)
 	s.r = s.s.Add("acme/shop")
 	s.git = repo.New(t.Context(), s.path("clone"), on(1))
@@ -254,6 +249,53 @@ func TestMineRebasedPullsAndAStaleClone(t *testing.T) {
 	s.git.Git("reset", "--quiet", "--hard", "ahead")
 	if c := candidate(t, s.mine(), "pull-2"); c.Status != assay.StatusMined {
 		t.Errorf("after a fetch: %+v", c)
+	}
+	// The commits of the rebase are nobody else's, though nothing tells of them.
+	if sum := s.mine(); len(sum.Candidates) != 2 || len(sum.Added)+len(sum.Changed) != 0 {
+		t.Errorf("once more: %v %v", sum.Added, sum.Changed)
+	}
+}
+
+// An issue that a commit's message closes is not on the server's list, and
+// still is the statement.
+func TestMineReadsIssuesThatOnlyCommitsName(t *testing.T) {
+	s := newShop(t)
+	s.r.AddIssue(fake.Issue{State: "CLOSED", Thread: fake.Thread{Title: "Cart is empty", Created: on(1)}})
+	id := s.commit("Fix the cart (#2)\n\n* Keep it\n\nFixes #1 and #77, fixes #2")
+	s.pull(fake.Pull{Thread: fake.Thread{Title: "Fix the cart"}, MergeCommit: id})
+	c := candidate(t, s.mine(), "pull-2")
+	if c.Statement.Title != "Cart is empty" || c.Statement.Origin != "issue" || !c.IssueDate.Equal(on(1)) {
+		t.Errorf("%+v", c.Statement)
+	}
+	if n := s.requests(); n != 2 {
+		t.Errorf("%d requests", n)
+	}
+	if s.mine(); s.requests() != 1 {
+		t.Error("the second run asks for the issue again")
+	}
+}
+
+// The main branch was renamed, and another history has been written since.
+func TestMineAfterTheHistoryWasRewritten(t *testing.T) {
+	s := newShop(t)
+	s.pull(fake.Pull{Thread: fake.Thread{Title: "Old"}, Base: "master"})
+	s.pull(fake.Pull{Thread: fake.Thread{Title: "New"}})
+	if sum := s.mine(); len(sum.Candidates) != 2 || candidate(t, sum, "pull-1").Author != "ann" {
+		t.Errorf("%d candidates", len(sum.Candidates))
+	}
+	s.git.Git("commit", "--quiet", "--amend", "--message", "New, again (#2)")
+	s.git.Git("reflog", "expire", "--expire=now", "--all")
+	s.git.Git("gc", "--quiet", "--prune=now")
+	if err := s.git.Err(); err != nil {
+		t.Fatal(err)
+	}
+	sum := s.mine("--out", "fresh.jsonl")
+	if c := candidate(t, sum, "pull-2"); c.Title != "New" || c.Status != assay.StatusMined || c.Source.Commit != s.git.Git("rev-parse", "HEAD") {
+		t.Errorf("%+v", c)
+	}
+	sum = s.mine()
+	if c := candidate(t, sum, "pull-2"); c.Title != "New" || len(sum.Candidates) != 2 || c.Source.Commit != s.git.Git("rev-parse", "HEAD") {
+		t.Errorf("%+v of %d", c, len(sum.Candidates))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -124,7 +125,7 @@ func (m *mining) over(ctx context.Context, have []assay.Candidate) ([]assay.Cand
 	}
 	// The server is asked before git is: what is merged between the two has a
 	// commit and no text yet, which the next run brings.
-	if err := m.hear(ctx, marks, len(have) > 0); err != nil {
+	if err := m.hear(ctx, marks, have); err != nil {
 		return have, err
 	}
 	var found []mine.Found
@@ -132,6 +133,9 @@ func (m *mining) over(ctx context.Context, have []assay.Candidate) ([]assay.Cand
 		if found, err = m.dig(ctx, marks, have); err != nil {
 			return have, err
 		}
+	}
+	if err := m.complete(ctx, found); err != nil {
+		return have, err
 	}
 	for _, i := range m.heard.issues {
 		found = append(found, mine.Open(i, m.opts))
@@ -162,16 +166,20 @@ func (m *mining) dig(ctx context.Context, marks map[string]candidates.Mark, have
 	if err := m.sameRepository(ctx, have); err != nil {
 		return nil, err
 	}
-	m.heard.sort(ctx, m)
 	key := markKey(m.opts)
 	next := candidates.Mark{Updated: m.opts.Since}
-	if mark, ok := marks[key]; ok && len(have) > 0 && !m.opts.Since.Before(mark.Updated) {
-		next.Updated = mark.Updated
-		if !m.heard.much(have) {
-			// A commit that is gone was rewritten: then all is looked at.
-			m.opts.After, _ = m.repo.Resolve(ctx, fmt.Sprintf("%s~%d", mark.Commit, mineOverlap))
-		}
+	last, err := m.goOn(ctx, marks[key], have)
+	if err != nil {
+		return nil, err
 	}
+	if last != "" {
+		next.Updated = marks[key].Updated
+	}
+	again, err := m.seen(ctx, last)
+	if err != nil {
+		return nil, err
+	}
+	m.heard.sort(ctx, m)
 	found, err := mine.Mine(ctx, m.repo, m.opts)
 	if err != nil {
 		return nil, err
@@ -180,7 +188,27 @@ func (m *mining) dig(ctx context.Context, marks map[string]candidates.Mark, have
 	if next.Commit = found.Last; next.Commit != "" {
 		m.mark(marks, key, next)
 	}
-	return m.late(ctx, found.Found, have)
+	news := slices.DeleteFunc(found.Found, func(f mine.Found) bool {
+		return f.Updated.IsZero() && !slices.ContainsFunc(f.Commits, func(c string) bool { return !again[c] })
+	})
+	return m.late(ctx, news, have)
+}
+
+// goOn finds where the history is read from: a little before the commit that
+// an earlier run saw last, which it returns. It is "" where all is read; then
+// all that the server knows is needed too.
+func (m *mining) goOn(ctx context.Context, mark candidates.Mark, have []assay.Candidate) (last string, err error) {
+	if mark.Commit != "" && len(have) > 0 && !m.opts.Since.Before(mark.Updated) && (m.server == nil || m.heard.follows) {
+		// A commit that is gone was rewritten.
+		if last, err = m.repo.Resolve(ctx, mark.Commit); err == nil {
+			m.opts.After, _ = m.repo.Resolve(ctx, fmt.Sprintf("%s~%d", last, mineOverlap))
+			return last, nil
+		}
+	}
+	if m.heard.follows {
+		return "", m.hear(ctx, nil, have)
+	}
+	return "", nil
 }
 
 // markKey names a cursor by all that decides what a run finds.

@@ -32,6 +32,9 @@ type TextServer struct {
 // PagedTexts are texts that come in pages.
 type PagedTexts interface {
 	mine.Texts
+	// Numbered tells the issues of some numbers, whatever their state; what is
+	// no issue is left out.
+	Numbered(ctx context.Context, numbers []int, yield func(mine.Issue) error) error
 	// Page is the size of a page that worked.
 	Page() int
 	// Notes tell what could not be seen.
@@ -41,10 +44,6 @@ type PagedTexts interface {
 // textOverlap is how far before its cursor a server is asked again: its lists
 // may lag behind what it does.
 const textOverlap = 2 * time.Minute
-
-// singly is how many known changes are read one by one when the server told
-// news of them; of more, the whole history is read again.
-const singly = 20
 
 func (r MineRequest) pulls() bool {
 	return len(r.Source) == 0 || slices.Contains(r.Source, SourcePulls)
@@ -72,16 +71,19 @@ func (f *Flow) server(ctx context.Context, r MineRequest) (*TextServer, error) {
 // place is where git finds the repository.
 func (s *TextServer) place(r MineRequest) string { return cmp.Or(r.Clone, s.Clone) }
 
-// heard is what a server told in one run, and the cursors after it.
+// heard is what a server told in one run, and the cursors after it. follows:
+// it goes on where an earlier run ended.
 type heard struct {
-	pulls  []mine.Pull
-	issues []mine.Issue
-	marks  map[string]candidates.Mark
+	texts   PagedTexts
+	pulls   []mine.Pull
+	issues  []mine.Issue
+	marks   map[string]candidates.Mark
+	follows bool
 }
 
 // hear asks the server for what is new since the cursors. Without candidates
 // no cursor counts.
-func (m *mining) hear(ctx context.Context, marks map[string]candidates.Mark, follow bool) error {
+func (m *mining) hear(ctx context.Context, marks map[string]candidates.Mark, have []assay.Candidate) error {
 	if m.server == nil {
 		return nil
 	}
@@ -91,27 +93,19 @@ func (m *mining) hear(ctx context.Context, marks map[string]candidates.Mark, fol
 		return err
 	}
 	m.opts.URL, m.opts.Repo, m.sum.Repo = mine.WebURL(m.req.URL), place, m.server.Name
-	m.heard.marks = map[string]candidates.Mark{}
-	if !follow {
+	if len(have) == 0 {
 		marks = nil
 	}
 	pulls, issues := m.textKey(SourcePulls), m.textKey(SourceIssues)
-	texts := m.server.Open(cmp.Or(marks[pulls].Page, marks[issues].Page))
+	m.heard = heard{marks: map[string]candidates.Mark{}, texts: m.server.Open(cmp.Or(marks[pulls].Page, marks[issues].Page))}
 	if m.req.pulls() {
-		at, from := m.cursor(marks[pulls])
-		err := texts.Pulls(ctx, from, func(p mine.Pull) error {
-			m.heard.pulls = append(m.heard.pulls, p)
-			at.Updated, at.Number = p.Updated, p.Number
-			return nil
-		})
-		if err != nil {
+		if err := m.hearPulls(ctx, marks[pulls], have); err != nil {
 			return err
 		}
-		m.heard.marks[pulls] = at
 	}
 	if m.req.issues() {
-		at, from := m.cursor(marks[issues])
-		err := texts.Issues(ctx, from, func(i mine.Issue) error {
+		at, from, _ := m.cursor(marks[issues])
+		err := m.heard.texts.Issues(ctx, from, func(i mine.Issue) error {
 			m.heard.issues = append(m.heard.issues, i)
 			at.Updated, at.Number = i.Updated, i.Number
 			return nil
@@ -121,11 +115,48 @@ func (m *mining) hear(ctx context.Context, marks map[string]candidates.Mark, fol
 		}
 		m.heard.marks[issues] = at
 	}
+	return nil
+}
+
+// hearPulls leaves out what candidates already tell in the same state.
+func (m *mining) hearPulls(ctx context.Context, mark candidates.Mark, have []assay.Candidate) error {
+	at, from, follows := m.cursor(mark)
+	known := map[int]time.Time{}
+	for _, c := range have {
+		if follows && c.Source.Kind == "pull" && c.Reason != assay.ReasonUnfetchable {
+			known[c.Source.Number] = c.Updated
+		}
+	}
+	m.heard.follows = follows
+	err := m.heard.texts.Pulls(ctx, from, func(p mine.Pull) error {
+		at.Updated, at.Number = p.Updated, p.Number
+		if !p.Updated.Equal(known[p.Number]) {
+			m.heard.pulls = append(m.heard.pulls, p)
+		}
+		return nil
+	})
+	m.heard.marks[m.textKey(SourcePulls)] = at
+	return err
+}
+
+// complete asks for the issues that candidates name in words alone.
+func (m *mining) complete(ctx context.Context, found []mine.Found) error {
+	if m.server == nil {
+		return nil
+	}
+	if numbers := mine.Untold(found, m.opts); len(numbers) > 0 {
+		var issues []mine.Issue
+		err := m.heard.texts.Numbered(ctx, numbers, func(i mine.Issue) error { issues = append(issues, i); return nil })
+		if err != nil {
+			return err
+		}
+		mine.Complete(found, issues, m.opts)
+	}
 	for key, at := range m.heard.marks {
-		at.Page = texts.Page()
+		at.Page = m.heard.texts.Page()
 		m.heard.marks[key] = at
 	}
-	m.sum.Notes = texts.Notes()
+	m.sum.Notes = append(m.sum.Notes, m.heard.texts.Notes()...)
 	return nil
 }
 
@@ -144,11 +175,11 @@ func (m *mining) textKey(source string) string {
 
 // cursor is where a source goes on: at its mark, unless the run asks for what
 // is older than it began with.
-func (m *mining) cursor(mark candidates.Mark) (at candidates.Mark, from mine.Cursor) {
+func (m *mining) cursor(mark candidates.Mark) (at candidates.Mark, from mine.Cursor, follows bool) {
 	if mark.Updated.IsZero() || m.opts.Since.Before(mark.Since) {
-		return candidates.Mark{Updated: m.opts.Since, Since: m.opts.Since}, mine.Cursor{Updated: m.opts.Since}
+		return candidates.Mark{Updated: m.opts.Since, Since: m.opts.Since}, mine.Cursor{Updated: m.opts.Since}, false
 	}
-	return mark, mine.Cursor{Updated: mark.Updated.Add(-textOverlap)}
+	return mark, mine.Cursor{Updated: mark.Updated.Add(-textOverlap)}, true
 }
 
 // sort hands the pull requests to mining: those of this branch, and those of
@@ -187,20 +218,16 @@ func (m *mining) hasBranch(ctx context.Context, name string) bool {
 	return false
 }
 
-// much tells whether the server told news of so many candidates that are
-// there that reading all is cheaper than one by one.
-func (h *heard) much(have []assay.Candidate) bool {
-	known := map[string]bool{}
-	for _, c := range have {
-		known[c.Source.Commit] = true
+// seen are the commits that an earlier run looked at and this one looks at
+// again; the server has told whose they are by then.
+func (m *mining) seen(ctx context.Context, last string) (map[string]bool, error) {
+	out := map[string]bool{}
+	if m.server == nil || last == "" {
+		return out, nil
 	}
-	n := 0
-	for _, p := range h.pulls {
-		if known[p.MergeCommit] {
-			n++
-		}
-	}
-	return n > singly
+	q := mine.Query{Branch: last, After: m.opts.After, Since: m.opts.Since}
+	err := m.repo.Changes(ctx, q, func(c mine.Change) error { out[c.Commit] = true; return nil })
+	return out, err
 }
 
 // late adds the pull requests of the branch whose commits were not among what

@@ -297,3 +297,28 @@ func TestIssueDeletedDuringTheSweepKeepsWhatIsKnown(t *testing.T) {
 		t.Errorf("%d and %d comments, notes %q", len(p.Comments), len(p.Closes[0].Comments), s.Notes())
 	}
 }
+
+func TestIssuesByNumber(t *testing.T) {
+	k := newKit(t)
+	schemas.Attach(t, k.s)
+	for range 70 {
+		k.r.AddIssue(fake.Issue{Thread: fake.Thread{Title: "t", Comments: said(31)}, State: "CLOSED"})
+	}
+	k.r.AddPull(fake.Pull{Merged: day(2)})
+	var got []int
+	s := k.source(github.State{})
+	ask := []int{71, 9999}
+	for n := range 60 {
+		ask = append(ask, n+1)
+	}
+	err := s.Numbered(context.Background(), ask, func(i mine.Issue) error {
+		if len(i.Comments) != 31 {
+			t.Errorf("#%d: %d comments", i.Number, len(i.Comments))
+		}
+		got = append(got, i.Number)
+		return nil
+	})
+	if err != nil || len(got) != 60 || len(s.Notes()) != 0 {
+		t.Errorf("%v %v %q", got, err, s.Notes())
+	}
+}

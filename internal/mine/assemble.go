@@ -32,6 +32,9 @@ const (
 type Found struct {
 	assay.Candidate
 	Commits []string
+
+	pull   *Pull              // that a server told of
+	doubts []assay.Confounder // of the change itself
 }
 
 // Mined is what a run found, in the order in which changes landed.
@@ -190,12 +193,17 @@ func (m *miner) add(ctx context.Context, f work) error {
 		m.guess(&k, c, merge)
 	}
 	k.Source.Issues = Closes(k.Links)
-	k.Doubts = append(k.Doubts, changeDoubts(c, k.Files)...)
+	out := Found{Commits: f.commits, doubts: changeDoubts(c, k.Files)}
+	if told {
+		out.pull = &p
+	}
+	k.Doubts = append(k.Doubts, out.doubts...)
 	if reason != "" {
 		k.Status, k.Reason, k.Detail, k.Doubts = assay.StatusRejected, reason, shorten(detail), nil
 	}
 	k.Digest = DigestOf(k)
-	m.out.Found = append(m.out.Found, Found{Candidate: k, Commits: f.commits})
+	out.Candidate = k
+	m.out.Found = append(m.out.Found, out)
 	return nil
 }
 
@@ -204,7 +212,7 @@ func (m *miner) tell(k *assay.Candidate, c Change, p Pull) {
 	enrich(k, p)
 	slug := slugOf(p, m.opts)
 	k.Links = linksOf(p, slug, messages(c, p))
-	statementOf(k, p, slug)
+	statementOf(k, p, closed(p, slug))
 }
 
 // messages are those of the commits, but for a squash merge's that says what

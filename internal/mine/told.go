@@ -127,9 +127,9 @@ func enrich(k *assay.Candidate, p Pull) {
 }
 
 // labels are those of the pull request, then those of what it closes.
-func labels(p Pull) []string {
+func labels(p Pull, more ...Issue) []string {
 	out := slices.Clone(p.Labels)
-	for _, i := range p.Closes {
+	for _, i := range slices.Concat(p.Closes, more) {
 		for _, l := range i.Labels {
 			if !slices.Contains(out, l) {
 				out = append(out, l)
@@ -180,15 +180,60 @@ func closed(p Pull, slug string) []Issue {
 	return p.Closes
 }
 
-// statementOf makes k's statement from what the server told, as it stood
-// before the first work on it.
-func statementOf(k *assay.Candidate, p Pull, slug string) {
+// statementOf makes k's statement from p and the issues that it closes, as
+// they stood before the first work on it.
+func statementOf(k *assay.Candidate, p Pull, issues []Issue) {
 	k.FirstWork = earliest(k.FirstWork, FirstWork(p))
 	k.Statement, k.Doubts = MakeStatement(StatementInput{
-		Pull: p, Issues: closed(p, slug), FirstWork: k.FirstWork, Paths: paths(k.Files),
+		Pull: p, Issues: issues, FirstWork: k.FirstWork, Paths: paths(k.Files),
 	})
 	if k.Statement.Origin == "issue" {
 		k.IssueDate = k.Statement.Created
+	}
+}
+
+// Untold are the issues that candidates close by the words of their texts or
+// commits, while the server's own list of closed issues lacks them. Ask for
+// them, and see Complete.
+func Untold(found []Found, o Options) []int {
+	var out []int
+	for _, f := range found {
+		out = append(out, f.untold(o)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (f Found) untold(o Options) []int {
+	if f.pull == nil || f.Status == assay.StatusRejected {
+		return nil
+	}
+	slug := slugOf(*f.pull, o)
+	return slices.DeleteFunc(Closes(f.Links), func(n int) bool {
+		return slices.ContainsFunc(f.pull.Closes, func(i Issue) bool { return i.Number == n && sameSlug(i.Repo, slug) })
+	})
+}
+
+// Complete makes the statements again of the candidates that close issues by
+// words, now that their texts are known.
+func Complete(found []Found, issues []Issue, o Options) {
+	for n := range found {
+		f := &found[n]
+		var more []Issue
+		for _, number := range f.untold(o) {
+			if i := slices.IndexFunc(issues, func(i Issue) bool { return i.Number == number }); i >= 0 {
+				more = append(more, issues[i])
+			}
+		}
+		if len(more) == 0 {
+			continue
+		}
+		slug := slugOf(*f.pull, o)
+		own := slices.DeleteFunc(slices.Clone(f.pull.Closes), func(i Issue) bool { return !sameSlug(i.Repo, slug) })
+		statementOf(&f.Candidate, *f.pull, append(own, more...))
+		f.Doubts = append(f.Doubts, f.doubts...)
+		f.Labels = labels(*f.pull, more...)
+		f.Digest = DigestOf(f.Candidate)
 	}
 }
 
@@ -224,7 +269,7 @@ func Unfetchable(p Pull, o Options, why string) Found {
 	enrich(&k, p)
 	k.Links = linksOf(p, slug, nil)
 	k.Source.Issues = Closes(k.Links)
-	statementOf(&k, p, slug)
+	statementOf(&k, p, closed(p, slug))
 	k.Doubts = nil
 	k.Digest = DigestOf(k)
 	return Found{Candidate: k, Commits: []string{p.MergeCommit}}

@@ -22,7 +22,7 @@ type Delta struct {
 // Two changes of one number, as of a pull request that landed twice, are told
 // apart by their commits: the second is pull-<n>-2, whichever run found it.
 func Upsert(have []assay.Candidate, found []Found) ([]assay.Candidate, Delta) {
-	out := slices.Clone(have)
+	out := outgrown(have, found)
 	index := make(map[string]int, len(out)+len(found))
 	for i, c := range out {
 		index[c.ID] = i
@@ -62,7 +62,7 @@ func place(out []assay.Candidate, index map[string]int, f Found) (assay.Candidat
 		if !taken {
 			break
 		}
-		if old := out[i].Source.Commit; old == "" || slices.Contains(f.Commits, old) || lost(out[i]) {
+		if old := out[i].Source.Commit; old == "" || slices.Contains(f.Commits, old) || lost(out[i]) || bothTold(f, out[i]) {
 			c.Digest = DigestOf(c)
 			return c, i
 		}
@@ -71,6 +71,28 @@ func place(out []assay.Candidate, index map[string]int, f Found) (assay.Candidat
 	c.Digest = DigestOf(c)
 	return c, -1
 }
+
+// outgrown is have without the commits that were taken for nobody's, or for
+// another number's, before a server told whose they are.
+func outgrown(have []assay.Candidate, found []Found) []assay.Candidate {
+	owner := map[string]Found{}
+	for _, f := range found {
+		if f.Updated.IsZero() {
+			continue
+		}
+		for _, c := range f.Commits {
+			owner[c] = f
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(have), func(c assay.Candidate) bool {
+		f, ok := owner[c.Source.Commit]
+		return ok && c.Updated.IsZero() && c.Source.Number != f.Source.Number
+	})
+}
+
+// bothTold: a server told of both, and has just one pull request of a number,
+// whatever commit is its own by now.
+func bothTold(f Found, old assay.Candidate) bool { return !f.Updated.IsZero() && !old.Updated.IsZero() }
 
 // lost tells a candidate of mining's whose commit was nowhere.
 func lost(c assay.Candidate) bool {
