@@ -49,21 +49,9 @@ func (s DemoSample) valid() int {
 // would solve it, so that it stays where it is and is in no rate.
 func (f *Flow) park(file, repository string, i mine.Issue) error {
 	return candidates.At(file).Update(f.Owner, func(all []assay.Candidate) ([]assay.Candidate, error) {
-		all, _ = mine.Upsert(all, []mine.Found{{Candidate: openIssue(repository, i)}})
+		all, _ = mine.Upsert(all, []mine.Found{mine.Open(i, mine.Options{Repo: repository})})
 		return all, nil
 	})
-}
-
-// openIssue is the candidate of an issue that no change has closed.
-func openIssue(repository string, i mine.Issue) assay.Candidate {
-	c := assay.Candidate{
-		Schema: assay.CandidateSchema, ID: fmt.Sprintf("issue-%d", i.Number), Repo: repository,
-		Status: assay.StatusMined, Reason: assay.ReasonOpenIssue, Detail: "no merged change closes it",
-		Source: assay.Source{Kind: "issue", Number: i.Number, URL: i.URL},
-		Author: i.Author, Title: i.Title, Labels: i.Labels, Updated: i.Updated, IssueDate: i.Created,
-	}
-	c.Statement, c.Doubts = mine.MakeStatement(mine.StatementInput{Issues: []mine.Issue{i}})
-	return c
 }
 
 // check compares what became of the candidates with what must have.
