@@ -54,7 +54,7 @@ func needModel(t assay.Trial, have run.Credentials, api string, ps *assay.Proble
 	key := t.Agent.Key()
 	switch {
 	case t.Model == "":
-		ps.Addf("", 0, "agent %s needs a model: name one with --model", key)
+		ps.Addf("", 0, "agent %s needs a model: name one with --models", key)
 	case strings.HasPrefix(t.Model, "-") || strings.ContainsAny(t.Model, " \t\r\n\x00"):
 		ps.Addf("", 0, "agent %s: %q is no name of a model", key, t.Model)
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -38,6 +39,9 @@ stopped. Ctrl-C once finishes what runs; twice stops at once.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.set = changed(c)
+			if err := positive(c, "repeats", "jobs", "timeout", "max-turns", "max-cost"); err != nil {
+				return usageError{err: err, cmd: c.CommandPath()}
+			}
 			return runF(c.Context(), o)
 		},
 	}
@@ -78,6 +82,17 @@ func changed(c *cobra.Command) map[string]bool {
 		set[name] = c.Flags().Changed(name)
 	}
 	return set
+}
+
+// positive refuses a zero that was typed: it would mean "not given".
+func positive(c *cobra.Command, names ...string) error {
+	for _, name := range names {
+		f := c.Flags().Lookup(name)
+		if f != nil && f.Changed && (f.Value.String() == "0" || strings.HasPrefix(f.Value.String(), "-")) {
+			return fmt.Errorf("--%s is %s; it must be more than 0", name, f.Value)
+		}
+	}
+	return nil
 }
 
 func (o *runOptions) request() assay.Request {
@@ -130,7 +145,7 @@ func finishRun(o *runOptions, sum flow.Summary) error {
 	if err := o.f.Flow.Report(sum.Dir, o.format, o.f.render(), o.f.Streams.Out); err != nil {
 		return err
 	}
-	say(o.f, "Results are in %s; 'assay report %s' prints this again.\n", sum.Dir, sum.Dir)
+	say(o.f, "Results are in %s; 'assay report %s' prints this again.\n", sum.Dir, quoted(sum.Dir))
 	switch {
 	case sum.Interrupted:
 		say(o.f, "Interrupted: the same command again goes on from here.\n")
@@ -164,4 +179,12 @@ func count(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
+}
+
+// quoted is a path as a shell takes it.
+func quoted(p string) string {
+	if strings.ContainsAny(p, " \t'\"\\$`()&;<>|*?[]#~!") {
+		return "'" + strings.ReplaceAll(p, "'", `'"'"'`) + "'"
+	}
+	return p
 }

@@ -30,7 +30,7 @@ func TestAblationsTakeOneHunkEach(t *testing.T) {
 		"crlf.txt": tree.Text("one\r\ntwo\r\nthree"),
 	}
 	after := tree.Tree{
-		"a.txt": tree.Text(numbered(40, map[int]string{1: "", 20: "twenty\ntwenty and a half\n", 40: "last, unended"})),
+		"a.txt":   tree.Text(numbered(40, map[int]string{1: "", 20: "twenty\ntwenty and a half\n", 40: "last, unended"})),
 		"new.txt": tree.Text("new\n"), "same.txt": tree.Text("same\n"),
 		"mode.sh": {Mode: tree.Exec, Data: []byte("#!/bin/sh\n")}, "bytes": {Mode: tree.File, Data: []byte{0, 9}},
 		"crlf.txt": tree.Text("one\r\n2\r\nthree"),

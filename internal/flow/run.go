@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -92,7 +93,7 @@ func (f *Flow) prepare(ctx context.Context, req assay.Request, log io.Writer) (p
 func (f *Flow) planInput(entries []suite.Entry, variants []suite.VariantEntry, req assay.Request) plan.Input {
 	in := plan.Input{Request: req}
 	for _, e := range entries {
-		in.Tasks = append(in.Tasks, plan.TaskRef{Task: e.Task, Digest: e.Digest, Broken: broken(e)})
+		in.Tasks = append(in.Tasks, plan.TaskRef{Task: e.Task, Digest: e.Digest, Broken: cmp.Or(broken(e), homeless(e, req.Sandbox))})
 	}
 	for _, v := range variants {
 		in.Variants = append(in.Variants, plan.VariantRef{Name: v.Variant.Name, Digest: v.Digest})
@@ -120,6 +121,15 @@ func fit(entries []suite.Entry, log io.Writer) []suite.Entry {
 		_, _ = fmt.Fprintf(log, "%d of %d tasks are left out: validation rejected or quarantined them ('assay lint' says why)\n", n, len(entries))
 	}
 	return kept
+}
+
+// homeless says that a task names no image for a container to run in.
+func homeless(e suite.Entry, sandbox string) string {
+	env := e.Task.Environment
+	if sandbox != "docker" || env.Image != "" || env.Dockerfile != "" || env.Shared != "" {
+		return ""
+	}
+	return "the task names no environment (image, dockerfile or shared), and the suite has no environment/default; a container needs one"
 }
 
 func broken(e suite.Entry) string {
@@ -237,17 +247,31 @@ func keepStrengths(l *ledger.Ledger, into map[string]assay.Strength) {
 	}
 }
 
+// union adds the trials of an earlier plan that the new one says nothing of.
+// What it asks for again with other inputs (a task, a variant or a limit was
+// changed) is superseded: two versions of a task must never share a rate.
 func union(old, now assay.Plan) assay.Plan {
-	seen := map[string]bool{}
+	cells, tasks, variants := map[string]bool{}, map[string]string{}, map[string]string{}
 	for _, t := range now.Trials {
-		seen[t.ID] = true
+		cells[cellOf(t)] = true
+		tasks[t.Task], variants[t.Variant] = t.TaskDigest, t.VariantDigest
+	}
+	other := func(digests map[string]string, name, digest string) bool {
+		d, ok := digests[name]
+		return ok && d != digest
 	}
 	for _, t := range old.Trials {
-		if !seen[t.ID] {
+		if !cells[cellOf(t)] && !other(tasks, t.Task, t.TaskDigest) && !other(variants, t.Variant, t.VariantDigest) {
 			now.Trials = append(now.Trials, t)
 		}
 	}
 	return now
+}
+
+// cellOf is a trial without the inputs that may change between two runs of
+// the same command.
+func cellOf(t assay.Trial) string {
+	return fmt.Sprintf("%q %q %q %q %q %d", t.Task, t.Variant, t.Agent.Key(), t.Model, t.Effort, t.Repeat)
 }
 
 func (f *Flow) runPlan(ctx, soft context.Context, l *ledger.Ledger, ready prepared, p Progress) Summary {

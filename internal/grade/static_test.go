@@ -89,3 +89,17 @@ func TestStaticWithoutVisibleTestsIsBroken(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// chmod -R over the workspace is no tampering with tests.
+func TestAModeAloneChangesNoTest(t *testing.T) {
+	c := assay.Check{Name: "t", Kind: assay.CheckTestsUnmodified, Paths: []string{"tests/**"}}
+	base := tree.Tree{"tests/test_a.py": tree.Text("a\n")}
+	after := tree.Tree{"tests/test_a.py": {Mode: tree.Exec, Data: []byte("a\n")}}
+	if r := grade.Static(c, assay.Task{}, base, after); r.Status != assay.CheckPassed {
+		t.Errorf("%+v", r)
+	}
+	after["tests/test_a.py"] = tree.Entry{Mode: tree.Link, Data: []byte("a\n")}
+	if r := grade.Static(c, assay.Task{}, base, after); r.Status != assay.CheckIntegrity {
+		t.Errorf("a link in its place: %+v", r)
+	}
+}

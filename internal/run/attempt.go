@@ -195,7 +195,9 @@ func (a *attempt) fail(ctx context.Context, err error) {
 // what was done is recorded, whatever stopped it.
 func (a *attempt) finish(ctx context.Context) assay.Result {
 	a.decide()
-	a.facts.Finished = a.r.now()
+	if a.facts.Finished.IsZero() {
+		a.facts.Finished = a.r.now()
+	}
 	if err := a.rec.Finish(a.facts.Result); err != nil {
 		a.facts.Checks = nil
 		a.fail(context.WithoutCancel(ctx), &assay.InfraError{Kind: assay.InfraDisk, Doing: "writing the result", Err: err})

@@ -32,6 +32,7 @@ const (
 	GatewayFile    = "gateway.jsonl"
 	PatchFile      = "patch.diff"
 	FactsFile      = "facts.json"
+	ResultFile     = "result.json"
 	WorkspaceFile  = "workspace_after.tar"
 	CheckFolder    = "verify"
 )

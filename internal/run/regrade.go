@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/assaybot/assay/internal/assay"
 )
@@ -52,10 +53,27 @@ func (a *attempt) recall() ([]byte, error) {
 		a.facts.Phases = map[string]float64{}
 	}
 	delete(a.facts.Phases, "grade")
+	a.ended()
 	if facts.TooLarge {
 		return nil, nil
 	}
 	return a.rec.Read(PatchFile)
+}
+
+// ended keeps the time at which the attempt was over: grading it again a day
+// later makes it no longer. One whose process died while it was graded ended
+// when its last known phase did.
+func (a *attempt) ended() {
+	var before assay.Result
+	if data, err := a.rec.Read(ResultFile); err == nil && json.Unmarshal(data, &before) == nil {
+		a.facts.Finished = before.Finished
+		return
+	}
+	var known float64
+	for _, s := range a.facts.Phases {
+		known += s
+	}
+	a.facts.Finished = a.facts.Started.Add(time.Duration(known * float64(time.Second)))
 }
 
 // regrade rebuilds the tree and proves that it is the one that was graded
