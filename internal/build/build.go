@@ -86,7 +86,7 @@ type proposer struct {
 // Propose makes a recipe. The language's own manifest at the root wins; a
 // repository with several is asked in the language of the change.
 func Propose(in Input) (Recipe, error) {
-	var found []string
+	found := make([]string, 0, len(proposers()))
 	for _, p := range proposers() {
 		if _, ok := in.Files[p.manifest]; !ok {
 			continue

@@ -119,7 +119,7 @@ func workflowVersions(text, key string) []string {
 
 // items joins the entries of a list that begins with the first line.
 func items(lines []string) string {
-	var out []string
+	out := make([]string, 0, len(lines))
 	for _, line := range lines {
 		item, ok := strings.CutPrefix(strings.TrimSpace(line), "- ")
 		if !ok || strings.Contains(item, ": ") {

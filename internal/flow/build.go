@@ -259,7 +259,8 @@ func splitTrees(files []assay.SplitFile, gold tree.Tree) (tests, rest tree.Tree)
 // propose makes the recipe, from --dockerfile or from the repository.
 func propose(b BuildRequest, c *assay.Candidate, p parts) (build.Recipe, assay.Reason, string) {
 	after := run.Overlaid(p.base, p.tests)
-	var tests, changed []string
+	var tests []string
+	changed := make([]string, 0, len(c.Files))
 	for _, f := range c.Files {
 		changed = append(changed, f.Path)
 		if f.Class == assay.ClassTest && has(after, f.Path) {

@@ -13,6 +13,7 @@ import (
 	"github.com/assaybot/assay/internal/assay"
 	"github.com/assaybot/assay/internal/candidates"
 	"github.com/assaybot/assay/internal/flow"
+	"github.com/assaybot/assay/internal/local"
 	"github.com/assaybot/assay/internal/suite"
 	"github.com/assaybot/assay/internal/testkit/repo"
 )
@@ -235,6 +236,35 @@ func TestBuildWithAnOwnDockerfile(t *testing.T) {
 	}
 	if string(env["Dockerfile"].Data) != "FROM ruby:3\n" || e.Task.Checks[0].Command[2] != "rspec spec/x_spec.rb > {report}" {
 		t.Errorf("%+v %v", e.Task.Checks, env.Paths())
+	}
+}
+
+// What this machine lacks proves nothing about a task.
+func TestValidationTellsWhatThisMachineLacks(t *testing.T) {
+	b := builtRepo(t)
+	b.must(nil)
+	f := miner()
+	f.Commits = flow.NewCommits(f.Repos)
+	f.Sandbox = func(context.Context, string, string) (flow.Sandbox, error) {
+		return flow.Sandbox{
+			Sandbox: local.New(local.Options{Dir: t.TempDir(), Path: t.TempDir()}),
+			Close:   func(context.Context) error { return nil },
+		}, nil
+	}
+	sum, err := f.Validate(t.Context(), t.Context(), flow.ValidateRequest{Tasks: b.dir, Jobs: 2, Repeats: 1}, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum.Unproven() != 2 {
+		t.Errorf("%+v", sum)
+	}
+	for _, p := range sum.Tasks {
+		if p.Err == nil || !strings.Contains(p.Err.Error(), "not on this machine's PATH: python3") {
+			t.Errorf("%s: %v", p.Task, p.Err)
+		}
+		if v := b.entry(p.Task).Task.Validation; v != nil {
+			t.Errorf("%s: %+v", p.Task, v)
+		}
 	}
 }
 

@@ -72,7 +72,7 @@ func (f *Flow) proveTask(ctx context.Context, sandbox Sandbox, v ValidateRequest
 	}
 	var log bytes.Buffer
 	p.image, err = sandbox.Prepare(ctx, e.Task.Environment, p.job.Build, &log)
-	if reason, detail := buildReason(err, log.Bytes()); reason != "" {
+	if reason, detail := buildReason(sandbox.Name(), err, log.Bytes()); reason != "" {
 		out.Reason, out.Detail = reason, detail
 		p.finish(&out, began)
 		return out, nil
@@ -95,10 +95,11 @@ func (f *Flow) proveTask(ctx context.Context, sandbox Sandbox, v ValidateRequest
 }
 
 // buildReason tells an environment that can't be built from an engine that
-// doesn't work.
-func buildReason(err error, log []byte) (assay.Reason, string) {
+// doesn't work. What the local sandbox misses is this machine's fault, never
+// the task's.
+func buildReason(sandbox string, err error, log []byte) (assay.Reason, string) {
 	var infra *assay.InfraError
-	if err == nil || !errors.As(err, &infra) || !infra.Permanent || infra.Kind == assay.InfraNetwork {
+	if err == nil || sandbox == "local" || !errors.As(err, &infra) || !infra.Permanent || infra.Kind == assay.InfraNetwork {
 		return "", ""
 	}
 	return assay.ReasonBuildFailed, strings.TrimSpace(err.Error() + "\n" + tail(log, 1000))
