@@ -204,6 +204,7 @@ func protected(task assay.Task) []string {
 	globs := []string{
 		// Python: hooks that run before any test does.
 		"conftest.py", "sitecustomize.py", "usercustomize.py", "*.pth",
+		"**/*.dist-info/entry_points.txt", "**/*.egg-info/entry_points.txt",
 		"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", ".coveragerc", "nose2.cfg", "unittest.cfg",
 		// JavaScript.
 		"jest.config.*", "jest-*.config.*", "jest.setup.*", "vitest.config.*", "vitest.workspace.*", "vitest.setup.*",
