@@ -125,6 +125,9 @@ type TestResult struct {
 	Clause  string     `json:"clause,omitempty"`
 	Message string     `json:"message,omitempty"`
 	Seconds float64    `json:"seconds,omitempty"`
+	// Kept: it passed before the change as well (PASS_TO_PASS), so that its
+	// miss is a regression. Graders set it on misses.
+	Kept bool `json:"kept,omitempty"`
 }
 
 // Tokens are counted by class. Input excludes what was read from or written

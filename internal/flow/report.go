@@ -4,10 +4,15 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/assaybot/assay/internal/assay"
+	"github.com/assaybot/assay/internal/atif"
 	"github.com/assaybot/assay/internal/ledger"
+	"github.com/assaybot/assay/internal/modes"
 	"github.com/assaybot/assay/internal/report"
+	"github.com/assaybot/assay/internal/run"
 	"github.com/assaybot/assay/internal/schema"
 )
 
@@ -56,11 +61,46 @@ func (f *Flow) buildReport(dir string) (report.Report, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return report.Report{}, err
 	}
-	results, problems := l.Results()
+	results, how, problems := readResults(l)
 	return report.Build(report.Input{
 		Title: "assay", SuiteDigest: meta.Suite, Results: results, Planned: plan.Trials,
-		NotRun: plan.NotRun, Problems: problems, Strength: meta.Strength,
+		NotRun: plan.NotRun, Problems: problems, Strength: meta.Strength, Modes: how,
 	}), nil
+}
+
+// readResults are the finished attempts, and how they went wrong.
+func readResults(l *ledger.Ledger) (results []assay.Result, of map[string][]assay.Mode, problems assay.Problems) {
+	of = map[string][]assay.Mode{}
+	problems = l.Each(func(f ledger.Found) bool {
+		if f.Result == nil {
+			return true
+		}
+		results = append(results, *f.Result)
+		if found := modesOf(f); len(found) > 0 {
+			of[report.ModeKey(*f.Result)] = found
+		}
+		return true
+	})
+	return results, of, problems
+}
+
+// maxTrajectory bounds what is read of one trajectory.
+const maxTrajectory = 256 << 20
+
+// modesOf reads an attempt's trajectory step by step. One that is missing or
+// broken has no steps, or fewer: the result's facts stand without.
+func modesOf(f ledger.Found) []assay.Mode {
+	w := modes.New(*f.Result)
+	if !f.Result.Outcome.InRate() {
+		return nil
+	}
+	file, err := os.Open(filepath.Join(f.Attempt.Dir, run.TrajectoryFile))
+	if err != nil {
+		return w.Modes()
+	}
+	defer func() { _ = file.Close() }()
+	_ = atif.EachStep(io.LimitReader(file, maxTrajectory), w.Step) // what it lacks is not held against the agent
+	return w.Modes()
 }
 
 // Schemas are the names that Schema knows.

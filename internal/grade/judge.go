@@ -152,9 +152,9 @@ func (s Step) files(reports tree.Tree) (files map[string][]byte, why string) {
 // missing.
 func (s Step) unread(status assay.CheckStatus, why string) assay.CheckResult {
 	r := verdict(s.Check, status, "%s", why)
-	for _, id := range slices.Concat(s.wanted, s.kept) {
+	for i, id := range slices.Concat(s.wanted, s.kept) {
 		r.Wanted++
-		miss(&r, assay.TestResult{ID: id, Status: assay.TestMissing})
+		miss(&r, assay.TestResult{ID: id, Status: assay.TestMissing, Kept: i >= len(s.wanted)})
 	}
 	return r
 }

@@ -112,8 +112,9 @@ func with(r assay.CheckResult, status assay.CheckStatus, detail string) assay.Ch
 
 // count holds every wanted test and every canary against the report.
 func (s Step) count(r *assay.CheckResult, x index) {
-	expect := func(id string, ok ...assay.TestStatus) {
+	expect := func(id string, kept bool, ok ...assay.TestStatus) {
 		t := x.find(id)
+		t.Kept = kept
 		r.Wanted++
 		if slices.Contains(ok, t.Status) {
 			r.Passed++
@@ -122,15 +123,15 @@ func (s Step) count(r *assay.CheckResult, x index) {
 		miss(r, t)
 	}
 	for _, id := range s.wanted {
-		expect(id, assay.TestPassed)
+		expect(id, false, assay.TestPassed)
 	}
 	for _, id := range s.kept {
-		expect(id, assay.TestPassed, assay.TestXFail)
+		expect(id, true, assay.TestPassed, assay.TestXFail)
 	}
 	if s.all {
 		for _, t := range x.log.Tests {
 			if !s.canary(t.ID) {
-				expect(t.ID, assay.TestPassed)
+				expect(t.ID, false, assay.TestPassed)
 			}
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/assaybot/assay/internal/assay"
 )
 
 // writeJSON writes the Report itself.
@@ -53,6 +55,7 @@ func csvColumns() []struct {
 		text("limit", func(t Trial) string { return string(t.Limit) }),
 		text("infra", func(t Trial) string { return string(t.Infra) }),
 		text("detail", func(t Trial) string { return firstLine(t.Detail) }),
+		text("modes", func(t Trial) string { return assay.ModeWords(t.Modes) }),
 		number("attempt", func(t Trial) int64 { return int64(t.Attempt) }),
 		number("attempts", func(t Trial) int64 { return int64(t.Attempts) }),
 		number("turns", func(t Trial) int64 { return int64(t.Turns) }),

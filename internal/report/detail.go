@@ -116,7 +116,7 @@ func difference(from, to Key, groups map[Key][]Trial) (Difference, bool) {
 // missOf follows a trial that didn't pass down to the clauses that it broke.
 func missOf(t Trial) Miss {
 	m := Miss{ID: t.ID, Key: t.Key, Repeat: t.Repeat, Attempt: t.Attempt,
-		Outcome: t.Outcome, Limit: t.Limit, Infra: t.Infra, Detail: firstLine(t.Detail)}
+		Outcome: t.Outcome, Limit: t.Limit, Infra: t.Infra, Detail: firstLine(t.Detail), Modes: t.Modes}
 	for _, c := range t.checks {
 		if c.Status != assay.CheckPassed {
 			m.Clauses = append(m.Clauses, broken(c)...)

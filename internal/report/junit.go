@@ -105,13 +105,13 @@ func caseName(t Trial) string {
 func message(t Trial, m Miss) string {
 	for _, b := range m.Clauses {
 		if b.Clause != "" {
-			return m.ending() + ": " + b.Clause
+			return m.outcome() + ": " + b.Clause
 		}
 	}
 	if d := firstLine(t.Detail); d != "" {
-		return m.ending() + ": " + d
+		return m.outcome() + ": " + d
 	}
-	return m.ending()
+	return m.outcome()
 }
 
 // text lists the clauses, one a line.

@@ -9,6 +9,8 @@
 package report
 
 import (
+	"strconv"
+
 	"github.com/assaybot/assay/internal/assay"
 	"github.com/assaybot/assay/internal/stat"
 )
@@ -29,7 +31,12 @@ type Input struct {
 	Problems assay.Problems
 	// Strength of the hidden tests by task, for mined tasks.
 	Strength map[string]assay.Strength
+	// Modes of attempts, by ModeKey.
+	Modes map[string][]assay.Mode
 }
+
+// ModeKey is an attempt's key in Input.Modes.
+func ModeKey(r assay.Result) string { return trialID(r.Trial) + "/" + strconv.Itoa(r.Attempt) }
 
 // Report is what the formats show; its JSON is the format "json". All shares
 // are within [0, 1], money is US dollars, times are seconds, and floats have at
@@ -156,6 +163,8 @@ type Miss struct {
 	Infra   assay.InfraKind `json:"infra,omitempty"`
 	Detail  string          `json:"detail,omitempty"`
 	Clauses []Broken        `json:"clauses,omitempty"`
+	// Modes say how it went wrong, with the steps of the trajectory.
+	Modes []assay.Mode `json:"modes,omitempty"`
 }
 
 // Broken is one check, or one test of it, that a trial missed. Message is the
@@ -199,6 +208,7 @@ type Trial struct {
 	Cost     Money           `json:"cost"`
 	Seconds  float64         `json:"seconds"`
 	Lost     Lost            `json:"lost_to_infrastructure"`
+	Modes    []assay.Mode    `json:"modes,omitempty"`
 
 	checks []assay.CheckResult
 }

@@ -79,6 +79,19 @@ func varied() Input {
 		{Task: "broken-task", Reason: "task.json:3: unknown field \"promt\""},
 		{Task: "cache-key", Agent: "codex", Variant: "baseline", Reason: "no key for openai"},
 	}
+	in.Modes = map[string][]assay.Mode{}
+	for _, r := range in.Results {
+		switch {
+		case r.Outcome == assay.Integrity:
+			in.Modes[ModeKey(r)] = []assay.Mode{{Name: assay.ModeTampered, Step: 3, Detail: "tests/test_a.py was changed"}}
+		case r.Outcome == assay.LimitHit:
+			in.Modes[ModeKey(r)] = []assay.Mode{{Name: assay.ModeRanOut, Step: 40, Detail: "time"}, {Name: assay.ModeLooped, Step: 12, Detail: "Bash | `pytest` @x"}}
+		case r.Outcome == assay.Failed && r.Trial.Agent.Name == "nop":
+			in.Modes[ModeKey(r)] = []assay.Mode{{Name: assay.ModeNothing}, {Name: assay.ModeRequirement, Detail: "a"}, {Name: assay.ModeRequirement, Detail: "b"}}
+		case r.Outcome == assay.Passed && r.Trial.Model != "" && r.Trial.Repeat == 1:
+			in.Modes[ModeKey(r)] = []assay.Mode{{Name: assay.ModeSearched, Step: 7, Detail: "git log --all"}}
+		}
+	}
 	in.Problems = assay.Problems{{File: "x/attempts/1/result.json", Line: 1, Text: "unexpected end of JSON input"}}
 	return in
 }

@@ -269,7 +269,15 @@ func (m Miss) lines() []Broken {
 	return m.Clauses
 }
 
+// ending is the outcome, and the words for how it came about.
 func (m Miss) ending() string {
+	if words := assay.ModeWords(m.Modes); words != "" {
+		return m.outcome() + ": " + words
+	}
+	return m.outcome()
+}
+
+func (m Miss) outcome() string {
 	for _, kind := range []string{string(m.Limit), string(m.Infra)} {
 		if kind != "" {
 			return string(m.Outcome) + " (" + kind + ")"

@@ -65,7 +65,7 @@ func summaryColor(r Report) string {
 // tone is the colour of a cell that is one of the report's own words.
 func tone(cell string) string {
 	word, _, _ := strings.Cut(cell, " ")
-	switch word {
+	switch strings.TrimSuffix(word, ":") {
 	case "passed", "better", "no_worse":
 		return green
 	case "failed", "worse", "integrity", "agent_error", "limit", "refused":

@@ -31,7 +31,7 @@ func collect(in Input) (trials []Trial, absent []Absent, stray int) {
 		attempts[id] = append(attempts[id], r)
 	}
 	for _, id := range slices.Sorted(maps.Keys(about)) {
-		t := newTrial(id, about[id], attempts[id])
+		t := newTrial(id, about[id], attempts[id], in.Modes)
 		if t.Outcome == assay.NotRun {
 			absent = append(absent, Absent{ID: id, Key: t.Key, Repeat: t.Repeat, Reason: reason(t)})
 		}
@@ -73,7 +73,7 @@ func byName(a, b Trial) int {
 
 // newTrial picks the attempt that counts, the last one within the rate, else
 // the last one, and adds up the infrastructure's.
-func newTrial(id string, about assay.Trial, attempts []assay.Result) Trial {
+func newTrial(id string, about assay.Trial, attempts []assay.Result, modes map[string][]assay.Mode) Trial {
 	t := Trial{ID: id, Key: keyOf(about), Version: about.Agent.Version, Repeat: about.Repeat,
 		Outcome: assay.NotRun, Attempts: len(attempts)}
 	slices.SortStableFunc(attempts, func(a, b assay.Result) int {
@@ -81,6 +81,7 @@ func newTrial(id string, about assay.Trial, attempts []assay.Result) Trial {
 	})
 	if at := counting(attempts); at >= 0 {
 		t.take(attempts[at])
+		t.Modes = modes[ModeKey(attempts[at])]
 	}
 	for _, r := range attempts {
 		if r.Outcome == assay.InfraFail || r.Outcome == assay.Cancelled {
