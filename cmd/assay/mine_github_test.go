@@ -52,7 +52,6 @@ func (s *shop) commit(message string) string {
 // pull lands a pull request and tells GitHub of it.
 func (s *shop) pull(p fake.Pull) *fake.Pull {
 	s.t.Helper()
-	var out *fake.Pull
 	if p.Merged.IsZero() {
 		p.Merged = s.git.Now
 	}
@@ -62,7 +61,7 @@ func (s *shop) pull(p fake.Pull) *fake.Pull {
 	if p.Author.Login == "" {
 		p.Author = fake.User("ann")
 	}
-	s.s.Edit(func() { out = s.r.AddPull(p) })
+	out := s.r.AddPull(p)
 	if p.MergeCommit == "" {
 		id := s.commit(fmt.Sprintf("%s (#%d)", p.Title, out.Number))
 		s.s.Edit(func() { out.MergeCommit = id })
@@ -164,7 +163,7 @@ func TestMineOf320PullsTakesAtMost20Requests(t *testing.T) {
 	ids := strings.Fields(s.git.Git("rev-list", "--reverse", "main"))[1:]
 	for i, id := range ids {
 		when := on(3).Add(time.Duration(i) * time.Hour)
-		s.r.AddPull(fake.Pull{Thread: fake.Thread{Title: "Fix", Author: fake.User("ann"), Created: when, Updated: when}, Merged: when, MergeCommit: id, Closes: []fake.Ref{{Number: issue.Number}}})
+		s.pull(fake.Pull{Thread: fake.Thread{Title: "Fix", Author: fake.User("ann"), Created: when, Updated: when}, Merged: when, MergeCommit: id, Closes: []fake.Ref{{Number: issue.Number}}})
 	}
 	if sum := s.mine(); len(sum.Candidates) != 320 || sum.Yield.Candidates != 320 || candidate(t, sum, "pull-321").Statement.Origin != "issue" {
 		t.Errorf("%+v", sum.Yield)

@@ -99,7 +99,7 @@ func (s *Server) Add(full string) *Repo {
 	defer s.mu.Unlock()
 	owner, name := split(full)
 	r := &Repo{
-		ID: int64(len(s.repos) + 1), Owner: owner, Name: name, Default: "main",
+		mu: &s.mu, ID: int64(len(s.repos) + 1), Owner: owner, Name: name, Default: "main",
 		Heads:       map[string]string{},
 		Files:       map[string][]byte{},
 		Permissions: map[string]string{"octocat": "admin"},

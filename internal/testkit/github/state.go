@@ -3,12 +3,14 @@ package github
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 )
 
 // Repo is one repository. Change it through Server.Edit once the server is in
 // use.
 type Repo struct {
+	mu          *sync.Mutex // the server's
 	ID          int64
 	Owner, Name string
 	Default     string // default branch
@@ -159,6 +161,8 @@ type Annotation struct {
 
 // AddPull adds a pull request. A zero number takes the next free one.
 func (r *Repo) AddPull(p Pull) *Pull {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.settle(&p.Thread)
 	if p.State == "" {
 		p.State = "OPEN"
@@ -180,6 +184,8 @@ func (r *Repo) AddPull(p Pull) *Pull {
 
 // AddIssue adds an issue. A zero number takes the next free one.
 func (r *Repo) AddIssue(i Issue) *Issue {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.settle(&i.Thread)
 	i.State = or(i.State, "OPEN")
 	r.Issues = append(r.Issues, &i)
