@@ -290,6 +290,8 @@ class Threads(unittest.TestCase):
         """Run work(n) in all threads; the first exception is raised again."""
         barrier = threading.Barrier(THREADS)
         errors = []
+        # Python refuses a trace function while another one is being installed.
+        tracing = threading.Lock()
         package = os.path.dirname(module.__file__)
 
         def body(n):
@@ -305,12 +307,14 @@ class Threads(unittest.TestCase):
 
             try:
                 barrier.wait(20)
-                sys.settrace(tracer)
+                with tracing:
+                    sys.settrace(tracer)
                 work(n)
             except BaseException as err:  # handed to the test
                 errors.append(err)
             finally:
-                sys.settrace(None)
+                with tracing:
+                    sys.settrace(None)
 
         threads = [threading.Thread(target=body, args=(n,), daemon=True) for n in range(THREADS)]
         interval = sys.getswitchinterval()
