@@ -108,6 +108,9 @@ func hostileTask(t *testing.T, person *person, all []attack, task, sandbox strin
 		Tasks: "hostile", Task: []string{task}, Agents: specs, Out: out, Sandbox: sandbox, Jobs: 4,
 	})
 	answer := p.must(0, "run", "--config", out+".json")
+	if task == "calc" && !strings.Contains(answer.out, "tests_tampered") {
+		t.Errorf("the report doesn't say that tests were tampered with:\n%s", answer.out)
+	}
 	results := p.results(out)
 	if len(results) != len(specs) {
 		t.Errorf("%d results for %d agents", len(results), len(specs))
