@@ -138,10 +138,7 @@ func TestWorkflowOfAPullRequest(t *testing.T) {
 	head := s.commit("A variant")
 	s.git.Git("checkout", "--quiet", "main")
 	s.ok(s.git.Err())
-	var number int
-	s.hub.Edit(func() {
-		number = s.repo.AddPull(fake.Pull{Thread: fake.Thread{Author: fake.User("dana")}, HeadSHA: head}).Number
-	})
+	number := s.repo.AddPull(fake.Pull{Thread: fake.Thread{Author: fake.User("dana")}, HeadSHA: head}).Number
 	event := func(full, login string) string {
 		return fmt.Sprintf(`{"pull_request": {"number": %d, "state": "open", "user": {"login": %q}, "base": {"sha": %q},
 			"head": {"sha": %q, "repo": {"full_name": %q}}}}`, number, login, base, head, full)

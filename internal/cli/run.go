@@ -84,15 +84,18 @@ func changed(c *cobra.Command) map[string]bool {
 	return set
 }
 
-// positive refuses a zero that was typed: it would mean "not given".
+// positive refuses zeros that were typed: they would mean "not given".
 func positive(c *cobra.Command, names ...string) error {
+	var zeros []string
 	for _, name := range names {
-		f := c.Flags().Lookup(name)
-		if f != nil && f.Changed && (f.Value.String() == "0" || strings.HasPrefix(f.Value.String(), "-")) {
-			return fmt.Errorf("--%s is %s; it must be more than 0", name, f.Value)
+		if f := c.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "0" {
+			zeros = append(zeros, "--"+name)
 		}
 	}
-	return nil
+	if len(zeros) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s must be more than 0", strings.Join(zeros, ", "))
 }
 
 func (o *runOptions) request() assay.Request {

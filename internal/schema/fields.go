@@ -123,6 +123,10 @@ func wordsOf(t reflect.Type) []string {
 	case reflect.TypeFor[assay.FileClass]():
 		return plain(assay.ClassSource, assay.ClassTest, assay.ClassDocs, assay.ClassConfig,
 			assay.ClassGenerated, assay.ClassInline)
+	case reflect.TypeFor[assay.ModeName]():
+		return plain(assay.ModeTampered, assay.ModeSearched, assay.ModeRefused, assay.ModeRanOut,
+			assay.ModeNothing, assay.ModeGaveUp, assay.ModeLooped, assay.ModeUntested,
+			assay.ModeRegression, assay.ModeWrongFile, assay.ModeScope, assay.ModeRequirement)
 	case reflect.TypeFor[assay.Decision]():
 		return plain(assay.Accept, assay.Reject, assay.Skip, assay.Undo)
 	}
