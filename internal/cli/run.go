@@ -39,7 +39,7 @@ stopped. Ctrl-C once finishes what runs; twice stops at once.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.set = changed(c)
-			if err := positive(c, "repeats", "jobs", "timeout", "max-turns", "max-cost"); err != nil {
+			if err := positive(c, "repeats", "jobs", "timeout", "max-turns"); err != nil {
 				return usageError{err: err, cmd: c.CommandPath()}
 			}
 			return runF(c.Context(), o)
@@ -71,7 +71,7 @@ func (o *runOptions) requestFlags(fl *pflag.FlagSet) {
 	fl.IntVar(&o.req.Repeats, "repeats", 0, "times that each cell is run (default 1)")
 	fl.StringVar(&o.req.Out, "out", "", "results `folder` (default: results/ and a name made of the request)")
 	fl.StringVar(&o.req.Sandbox, "sandbox", "", "auto, docker or local (default auto)")
-	fl.Float64Var(&o.req.MaxCostUSD, "max-cost", 0, "stop starting trials once this many `USD` are spent")
+	fl.Float64Var(&o.req.MaxCostUSD, "max-cost", 0, "stop starting trials once this many `USD` are spent (0: no bound)")
 	fl.IntVar(&o.req.Limits.TimeoutSec, "timeout", 0, "`seconds` for one attempt of an agent, over the tasks' own limit")
 	fl.IntVar(&o.req.Limits.MaxTurns, "max-turns", 0, "turns for one attempt")
 }

@@ -219,6 +219,7 @@ func TestEnumsAreComplete(t *testing.T) {
 		CandidateStatus assay.CandidateStatus
 		FileClass       assay.FileClass
 		Decision        assay.Decision
+		ModeName        assay.ModeName
 	}
 	var doc struct {
 		Properties map[string]struct{ Enum []string }
