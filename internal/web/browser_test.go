@@ -299,7 +299,9 @@ func TestBrowserTellsWhatIsNotSaved(t *testing.T) {
 	do(ctx, t, press("a"), alarmed("Not saved yet"), press("a"))
 	shot(ctx, t, "alarm")
 	gate.shut.Store(false)
-	do(ctx, t, holds(`document.querySelector("#alarm").hidden && document.querySelector("[data-count=accepted]").textContent === "1"`))
+	do(ctx, t, holds(`document.querySelector("#alarm").hidden && document.querySelector("[data-count=accepted]").textContent === "1"`),
+		// Keys mean nothing while the next page is on its way.
+		holds(`document.querySelector("main")?.dataset.id === "pull-2"`))
 
 	changeDigest(t, path, "pull-2")
 	do(ctx, t, press("a"), alarmed("mined again"))
