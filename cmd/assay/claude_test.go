@@ -13,29 +13,47 @@ import (
 	"github.com/assaybot/assay/internal/testkit/model"
 )
 
-// claudeKit links the program of an npm prefix (ASSAY_CLAUDE_KIT) to where
-// the product keeps kits.
-func (p *person) claudeKit() {
-	p.t.Helper()
+// claudeProgram is the real program in an npm prefix (ASSAY_CLAUDE_KIT), ""
+// where there is none and none is required.
+func claudeProgram(t testing.TB) string {
+	t.Helper()
 	prefix := os.Getenv("ASSAY_CLAUDE_KIT")
-	need(p.t, "claude", prefix != "", "the real Claude Code is wanted: set ASSAY_CLAUDE_KIT to an npm prefix that has @anthropic-ai/claude-code")
 	found, err := filepath.Glob(filepath.Join(prefix, "node_modules", "@anthropic-ai", "claude-code-linux-*", "claude"))
-	need(p.t, "claude", err == nil && len(found) > 0, "there is no program in "+prefix)
-	dir := filepath.Join(p.path("cache"), "kits", agent.KitName(agent.ClaudeCode, ""), "bin")
+	if prefix != "" && err == nil && len(found) > 0 {
+		return found[0]
+	}
+	if required("claude") {
+		t.Fatal("claude is required here: set ASSAY_CLAUDE_KIT to an npm prefix that has @anthropic-ai/claude-code")
+	}
+	return ""
+}
+
+// linkKit puts a program where the product keeps kits.
+func linkKit(t testing.TB, program, cache string) {
+	t.Helper()
+	dir := filepath.Join(cache, "kits", agent.KitName(agent.ClaudeCode, ""), "bin")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		p.t.Fatal(err)
+		t.Fatal(err)
 	}
 	to := filepath.Join(dir, "claude")
-	if os.Link(found[0], to) == nil {
+	if os.Link(program, to) == nil {
 		return
 	}
-	data, err := os.ReadFile(found[0])
+	data, err := os.ReadFile(program)
 	if err == nil {
 		err = os.WriteFile(to, data, 0o755)
 	}
 	if err != nil {
-		p.t.Fatal(err)
+		t.Fatal(err)
 	}
+}
+
+// claudeKit gives the person the real program.
+func (p *person) claudeKit() {
+	p.t.Helper()
+	program := claudeProgram(p.t)
+	need(p.t, "claude", program != "", "the real Claude Code is wanted: set ASSAY_CLAUDE_KIT to an npm prefix that has @anthropic-ai/claude-code")
+	linkKit(p.t, program, p.path("cache"))
 }
 
 const realKey = "sk-ant-api03-the-real-key-that-enters-no-box-0123456789"

@@ -1,136 +1,24 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	fake "github.com/assaybot/assay/internal/testkit/github"
-	"github.com/assaybot/assay/internal/testkit/repo"
+	"github.com/assaybot/assay/internal/testkit/model"
 )
-
-// stage is a repository with the workflows of this one, run by act on this
-// machine, with Actions of our own in place of GitHub's and a GitHub of its
-// own to post to.
-type stage struct {
-	t     *testing.T
-	dir   string
-	store string
-	hub   *fake.Server
-	repo  *fake.Repo
-	git   *repo.Repo
-}
-
-func newStage(t *testing.T) *stage {
-	t.Helper()
-	if !has(t, "act", "act") {
-		t.Skip("act isn't on PATH")
-	}
-	if !dockerAnswers(t) {
-		t.Skip("no Docker engine answers")
-	}
-	root := t.TempDir()
-	s := &stage{t: t, dir: filepath.Join(root, "repo"), store: filepath.Join(root, "store"), hub: fake.New(t)}
-	s.repo = s.hub.Add("acme/shop")
-	for _, d := range []string{s.store, filepath.Join(root, "home")} {
-		s.ok(os.MkdirAll(d, 0o755))
-	}
-	s.ok(unpack(suiteFile, filepath.Join(s.dir, "tasks")))
-	s.git = repo.New(t.Context(), s.dir, time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
-	s.git.Git("remote", "add", "origin", "https://github.com/acme/shop.git")
-	s.workflows()
-	s.file(".github/assay.yml", "tasks: ../tasks\nvariants_dir: ../variants\nvariants: [\"*\"]\nagents: [oracle, nop]\n")
-	s.commit("Start")
-	return s
-}
-
-func (s *stage) ok(err error) {
-	s.t.Helper()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-func (s *stage) file(name, text string) {
-	s.t.Helper()
-	s.ok(writeFile(filepath.Join(s.dir, name), []byte(text)))
-}
-
-func (s *stage) commit(message string) string {
-	s.t.Helper()
-	id := s.git.Commit("Dana Dev <dana@example.com>", message, nil)
-	s.ok(s.git.Err())
-	return id
-}
-
-// workflows are this repository's own, and a caller as init writes it.
-func (s *stage) workflows() {
-	s.t.Helper()
-	files, err := filepath.Glob("../../.github/workflows/*.yml")
-	s.ok(err)
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		s.ok(err)
-		if filepath.Base(f) != "ci.yml" {
-			s.file(".github/workflows/"+filepath.Base(f), string(text))
-		}
-	}
-	caller, err := os.ReadFile("../../internal/scaffold/templates/pull-request.yml")
-	s.ok(err)
-	text := regexp.MustCompile(`\[\[template[^\]]*\]\]`).ReplaceAllString(string(caller), "")
-	text = strings.NewReplacer("[[.Repository]]/.github", "./.github", "@[[.SHA]]", "", "[[.SHA]]", strings.Repeat("0a", 20),
-		"[[.Repository]]", "assaybot/assay", "[[.Version]]", "v0").Replace(text)
-	s.file(".github/workflows/caller.yml", text)
-}
-
-// run starts a workflow by an event and returns its log.
-func (s *stage) run(event, workflow, payload string) string {
-	s.t.Helper()
-	assay, err := filepath.Abs("../..")
-	s.ok(err)
-	args := []string{event, "-W", ".github/workflows/" + workflow, "-P", "ubuntu-24.04=-self-hosted", "--no-skip-checkout", "--pull=false", "-s", "GITHUB_TOKEN=" + fake.LongToken}
-	if payload != "" {
-		name := filepath.Join(s.t.TempDir(), "event.json")
-		s.ok(writeFile(name, []byte(payload)))
-		args = append(args, "-e", name)
-	}
-	shards, err := os.ReadFile("../../.github/workflows/shards.yml")
-	s.ok(err)
-	action, err := os.ReadFile("../../action.yml")
-	s.ok(err)
-	for _, m := range regexp.MustCompile(`actions/([a-z-]+)@[0-9a-f]{40}`).FindAllSubmatch(append(shards, action...), -1) {
-		args = append(args, "--local-repository", fmt.Sprintf("%s=%s", m[0], filepath.Join(assay, "cmd/assay/testdata/actions", string(m[1]))))
-	}
-	for name, value := range map[string]string{
-		"E2E_STORE": s.store, "E2E_REPO": s.dir, "E2E_ASSAY": assay, "E2E_PROGRAM": release(s.t),
-		"GITHUB_API_URL": s.hub.URL + "/api/v3", "GITHUB_GRAPHQL_URL": s.hub.URL + "/api/graphql",
-	} {
-		args = append(args, "--env", name+"="+value)
-	}
-	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "act", args...)
-	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(filepath.Dir(s.dir), "home"), "XDG_CACHE_HOME="+filepath.Join(filepath.Dir(s.dir), "home"))
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		s.t.Fatalf("%s: %v\n%s", workflow, err, out)
-	}
-	return string(out)
-}
 
 // A pull request that adds a variant, by the shipped workflows from plan to
 // comment: its configuration isn't read, the base's results are taken over,
 // and a second run edits what the first posted.
 func TestWorkflowOfAPullRequest(t *testing.T) {
 	s := newStage(t)
-	base := s.git.Git("rev-parse", "HEAD")
+	s.inShards("assay-pull-request.yml")
+	base := s.commit("Smaller shards")
 	s.git.Git("checkout", "--quiet", "-b", "change")
 	s.file("variants/terse/variant.json", `{"schema": 1, "name": "terse", "append_system_prompt_file": "system.md"}`)
 	s.file("variants/terse/system.md", "Be terse.\n")
@@ -139,41 +27,105 @@ func TestWorkflowOfAPullRequest(t *testing.T) {
 	s.git.Git("checkout", "--quiet", "main")
 	s.ok(s.git.Err())
 	number := s.repo.AddPull(fake.Pull{Thread: fake.Thread{Author: fake.User("dana")}, HeadSHA: head}).Number
-	event := func(full, login string) string {
-		return fmt.Sprintf(`{"pull_request": {"number": %d, "state": "open", "user": {"login": %q}, "base": {"sha": %q},
-			"head": {"sha": %q, "repo": {"full_name": %q}}}}`, number, login, base, head, full)
-	}
-	// Rows 10 and 13: a fork's and Dependabot's are told so, and nothing runs.
-	for _, outside := range []string{event("mallory/shop", "mallory"), event("acme/shop", "dependabot[bot]")} {
-		if log := s.run("pull_request", "caller.yml", outside); !strings.Contains(log, "Not evaluated") {
-			t.Errorf("not told:\n%s", log)
-		}
+
+	// Rows 10, 13 and 20: a fork's and Dependabot's are told so, nothing runs,
+	// and the workflow is green.
+	for _, outside := range []string{pullEvent(number, base, head, "mallory/shop", "mallory"), pullEvent(number, base, head, "acme/shop", "dependabot[bot]")} {
+		says(t, "the log", s.run("pull_request", "assay-pull-request.yml", outside), "Not evaluated")
 	}
 	if left, _ := os.ReadDir(s.store); len(left) > 0 {
 		t.Fatalf("something ran for a fork: %v", left)
 	}
-	for range 2 {
-		log := s.run("pull_request", "caller.yml", event("acme/shop", "dana"))
-		for _, text := range []string{"8/8 ran", "no difference to the base is proven"} {
-			if !strings.Contains(log, text) {
-				t.Errorf("the log doesn't say %q:\n%s", text, log)
-			}
+
+	var first fake.CheckRun
+	var comment fake.Comment
+	for round := range 2 {
+		log := s.run("pull_request", "assay-pull-request.yml", pullEvent(number, base, head, "acme/shop", "dana"))
+		says(t, "the log", log, "8/8 ran", "no difference to the base is proven")
+		s.onlyTheReportCalls("head-results")
+		checks, comments := s.posted(number)
+		if len(checks) != 1 || len(comments) != 1 {
+			t.Fatalf("round %d: %d check runs, %d comments", round, len(checks), len(comments))
+		}
+		if c := checks[0]; c.SHA != head || c.Conclusion != "neutral" || c.Status != "completed" {
+			t.Errorf("round %d: the check run is %s, %s on %s", round, c.Status, c.Conclusion, c.SHA)
+		}
+		says(t, "the comment", comments[0].Body, "oracle / terse | 2/2", "nop / terse | 0/2", "is in head only, not in base", head[:7])
+		says(t, "the check run's title", checks[0].Title, "~ nothing proven: 2/4 resolved, was 2/4")
+		if round == 0 {
+			first, comment = checks[0], comments[0]
+		} else if checks[0].ID != first.ID || comments[0].ID != comment.ID {
+			t.Errorf("check run %d, then %d; comment %d, then %d", first.ID, checks[0].ID, comment.ID, comments[0].ID)
 		}
 	}
-	s.hub.Edit(func() {
-		comments := s.repo.Pull(number).Comments
-		if len(comments) != 1 || !strings.Contains(comments[0].Body, "terse") {
-			t.Errorf("%d comments: %v", len(comments), comments)
-		}
-		if len(s.repo.Checks) != 1 || s.repo.Checks[0].SHA != head || s.repo.Checks[0].Conclusion != "neutral" {
-			t.Errorf("check runs: %+v", s.repo.Checks)
-		}
-	})
-	log, err := os.ReadFile(filepath.Join(s.store, "log"))
-	s.ok(err)
-	for _, line := range strings.Split(string(log), "\n") {
+	log := read(t, filepath.Join(s.store, "log"))
+	for _, line := range strings.Split(log, "\n") {
 		if strings.Contains(line, "ref="+head) && !strings.HasSuffix(line, "sparse=variants") {
 			t.Errorf("more of the head than its variants was checked out: %s", line)
 		}
+	}
+}
+
+// Four agents by the generated workflow: plan, a matrix of shards, containers,
+// one report; and once more: the check run is edited.
+func TestWorkflowOfAnEvaluation(t *testing.T) {
+	s := newStage(t)
+	server := model.New(t, counts())
+	s.env = []string{"ANTHROPIC_BASE_URL=" + server.URL, "ASSAY_CACHE=" + filepath.Join(s.root, "cache")}
+	s.secrets = append(s.secrets, "ANTHROPIC_API_KEY="+realKey)
+	agents := "[oracle, nop, {name: command, command: [sh, -c, 'cat >/dev/null; echo hello >hello.txt']}"
+	trials, resolved, shards := 6, 3, "2"
+	if claude := claudeProgram(t); claude != "" {
+		linkKit(t, claude, filepath.Join(s.root, "cache"))
+		agents += ", claude-code]\nmodels: [claude-sonnet-4-5"
+		trials, resolved, shards = 8, 4, "3"
+	}
+	s.configure(agents + "]\nvariants: [baseline]")
+	s.file(".github/assay.yml", strings.Replace(read(t, filepath.Join(s.dir, ".github/assay.yml")), "variants: [\"*\"]\n", "", 1))
+	s.inShards("assay-evaluate.yml")
+	head := s.commit("Agents")
+	var id int64
+	for round := range 2 {
+		log := s.run("workflow_dispatch", "assay-evaluate.yml", `{"inputs": {"fail-on": "resolve-rate<0.05"}}`)
+		s.onlyTheReportCalls("assay-results")
+		checks, _ := s.posted(0)
+		if len(checks) != 1 {
+			t.Fatalf("round %d: %d check runs\n%s", round, len(checks), log)
+		}
+		c := checks[0]
+		if c.SHA != head || c.Conclusion != "success" || (round > 0 && c.ID != id) {
+			t.Errorf("round %d: check run %d (was %d) is %s on %s", round, c.ID, id, c.Conclusion, c.SHA)
+		}
+		id = c.ID
+		says(t, "the title", c.Title, fmt.Sprintf("%d/%d", resolved, trials))
+		says(t, "the text", c.Text, "| oracle", "| 2/2", "| nop", "| 0/2", "| command", "| 1/2")
+		if trials == 8 {
+			says(t, "the text", c.Text, "| claude-code / claude-sonnet-4-5", "| 1/2")
+		}
+		for _, name := range []string{"assay-plan", "assay-shard-001-of-00" + shards, "assay-shard-00" + shards + "-of-00" + shards} {
+			if !slices.Contains(s.artifacts(), name) {
+				t.Errorf("there are only the artifacts %v", s.artifacts())
+			}
+		}
+		if strings.Contains(log, realKey) {
+			t.Error("the key is in the log")
+		}
+	}
+	for _, r := range server.Requests() {
+		if r.Header.Get("X-Api-Key") != realKey {
+			t.Errorf("the model's server got the key %q", r.Header.Get("X-Api-Key"))
+		}
+	}
+}
+
+// counts is a model that solves the task of the numbers and no other.
+func counts() model.Script {
+	solves := model.Replies(model.Bash(`printf '1\n2\n3\n' >numbers.txt`), model.Text("Written."))
+	gives := model.Replies(model.Text("I don't know how."))
+	return func(req model.Request, n int) model.Reply {
+		if strings.Contains(string(req.Raw), "numbers.txt") {
+			return solves(req, n)
+		}
+		return gives(req, n)
 	}
 }

@@ -276,8 +276,10 @@ func rowOf(r report.Row) publish.Row {
 func versus(c compare.Comparison, paths map[string]string) *publish.Versus {
 	v := &publish.Versus{Base: filepath.Base(c.A), Verdict: c.Verdict, Reason: c.Reason, Headline: c.Headline(), Diff: c.Diff,
 		Same: c.Same, Notes: c.Notes, Worse: changesOf(c.Worse, paths), Better: changesOf(c.Better, nil)}
+	// A runner's folders mean nothing to readers.
+	short := strings.NewReplacer(c.A, filepath.Base(c.A), c.B, filepath.Base(c.B))
 	for _, a := range c.LeftOut {
-		v.LeftOut = append(v.LeftOut, publish.Absent{What: a.What, Why: a.Why})
+		v.LeftOut = append(v.LeftOut, publish.Absent{What: a.What, Why: short.Replace(a.Why)})
 	}
 	for _, f := range []struct {
 		format string

@@ -427,8 +427,12 @@ func TestActionlint(t *testing.T) {
 }
 
 func TestZizmor(t *testing.T) {
+	config, err := filepath.Abs("../../.github/zizmor.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
 	runLinter(t, "zizmor", func(files []string) []string {
-		return append([]string{"--offline", "--no-progress", "--min-severity", "medium"}, files...)
+		return append([]string{"--offline", "--no-progress", "--quiet", "--config", config}, files...)
 	})
 }
 
