@@ -93,6 +93,9 @@ func buildRun(ctx context.Context, o *buildOptions) error {
 			return err
 		}
 	}
+	if n := len(sum.Removed); n > 0 {
+		say(o.f, "%s of an earlier build removed, as the candidates are rejected now\n", count(n, "task folder", "task folders"))
+	}
 	if len(sum.Built) > 0 {
 		say(o.f, "Next: assay validate %s\n", o.req.Tasks)
 	}

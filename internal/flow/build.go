@@ -47,6 +47,8 @@ type BuildSummary struct {
 	Built    []string
 	Rejected map[assay.Reason]int
 	Kept     int
+	// Removed are rejected now; their folders from an earlier build are gone.
+	Removed []string
 }
 
 // Build makes a task folder for each candidate that can have one. Those that
@@ -151,10 +153,10 @@ func (w builder) one(ctx context.Context, c *assay.Candidate) error {
 		return err
 	}
 	if reason != "" {
-		c.Status, c.Reason, c.Detail = assay.StatusRejected, reason, detail
+		c.Status, c.Reason, c.Detail, c.Task = assay.StatusRejected, reason, detail, ""
 		w.sum.Rejected[reason]++
 		w.note(fmt.Sprintf("%-12s rejected: %s: %s", c.ID, reason, detail))
-		return nil
+		return w.withdraw(m.task, reason)
 	}
 	kept, err := w.put(m)
 	if err != nil {
@@ -171,12 +173,36 @@ func (w builder) one(ctx context.Context, c *assay.Candidate) error {
 	return nil
 }
 
+// withdraw removes the folder that an earlier build made of a candidate that
+// is rejected now. A folder of anybody else's stays, and so does one of which
+// only the commit is out of reach today.
+func (w builder) withdraw(t assay.Task, reason assay.Reason) error {
+	dir := filepath.Join(w.req.Tasks, t.ID)
+	if !isDir(dir) || reason == assay.ReasonUnfetchable {
+		return nil
+	}
+	if !suite.MadeFrom(dir, t) {
+		w.note(fmt.Sprintf("%-12s %s stays: it was not made from this candidate", t.ID, dir))
+		return nil
+	}
+	if err := suite.RemoveTask(dir); err != nil {
+		return err
+	}
+	w.sum.Removed = append(w.sum.Removed, t.ID)
+	w.note(fmt.Sprintf("%-12s %s is removed: an earlier build made it", t.ID, dir))
+	return nil
+}
+
 // parts are the trees of a change: what the agent gets, what tests and the
-// rest of the change lay over it.
+// rest of the change lay over it. inline are the test items of files whose
+// rest belongs to the solution.
 type parts struct {
 	base, gold      tree.Tree
 	tests, solution tree.Tree
+	inline          tree.Tree
 }
+
+func (p parts) laying() laying { return laying{files: p.tests, inline: p.inline} }
 
 func (f *Flow) makeTask(ctx context.Context, b BuildRequest, c *assay.Candidate) (m made, reason assay.Reason, detail string, err error) {
 	name := c.Repo
@@ -187,6 +213,7 @@ func (f *Flow) makeTask(ctx context.Context, b BuildRequest, c *assay.Candidate)
 	if err != nil {
 		return m, "", "", err
 	}
+	m.task = assay.Task{ID: c.ID, Repository: repository(b, c, repo.Dir()), Source: &c.Source}
 	p, reason, detail, err := readParts(ctx, repo, c)
 	if reason != "" || err != nil {
 		return m, reason, detail, err
@@ -208,14 +235,20 @@ func readParts(ctx context.Context, repo Repository, c *assay.Candidate) (p part
 		return p, assay.ReasonUnfetchable, err.Error(), ctx.Err()
 	}
 	p.tests, p.solution = splitTrees(c.Files, p.gold)
-	if len(p.tests) == 0 {
-		return p, assay.ReasonNoTests, "the change touches no test file", nil
+	if why := p.partInline(c.Files); why != "" {
+		return p, assay.ReasonInlineTests, why, nil
+	}
+	if len(p.tests)+len(p.inline) == 0 {
+		return p, assay.ReasonNoTests, "the change touches no tests, but for those of files that it adds", nil
 	}
 	if len(p.solution) == 0 {
 		return p, assay.ReasonNoSource, "the change touches nothing but tests", nil
 	}
 	whole := run.Overlaid(run.Overlaid(p.base, p.tests), p.solution)
 	for _, file := range c.Files {
+		if file.Class == assay.ClassInline {
+			continue // PartRust proves its own parts
+		}
 		for _, path := range []string{file.Path, file.Old} {
 			if g, ok := p.gold[path]; path != "" && (ok != has(whole, path) || ok && !tree.Same(g, whole[path])) {
 				return p, assay.ReasonGoldTree, "base, tests and solution don't give the merged " + path, nil
@@ -226,6 +259,32 @@ func readParts(ctx context.Context, repo Repository, c *assay.Candidate) (p part
 }
 
 func has(t tree.Tree, p string) bool { _, ok := t[p]; return ok }
+
+// partInline parts the files that hold source and tests. The tests of a file
+// that the change adds are left out: nobody can guess where it goes. why names
+// the first file that can't be parted.
+func (p *parts) partInline(files []assay.SplitFile) (why string) {
+	p.inline = tree.Tree{}
+	for _, f := range files {
+		if f.Class != assay.ClassInline {
+			continue
+		}
+		was, now := p.base[f.Path], p.gold[f.Path]
+		source, tests, why := mine.PartRust(was.Data, now.Data)
+		if why != "" || was.Mode == tree.Link || now.Mode == tree.Link {
+			return strings.TrimSuffix(f.Path+": "+why, ": ")
+		}
+		p.solution[f.Path] = tree.Entry{Mode: now.Mode, Data: source}
+		if !has(p.base, f.Path) {
+			continue
+		}
+		p.inline[f.Path] = tree.Text(string(tests))
+		if tree.Same(was, p.solution[f.Path]) {
+			delete(p.solution, f.Path)
+		}
+	}
+	return ""
+}
 
 // splitTrees lays out the change: the whole files of its tests and of all the
 // rest, with a list of what each deletes.
@@ -258,12 +317,12 @@ func splitTrees(files []assay.SplitFile, gold tree.Tree) (tests, rest tree.Tree)
 
 // propose makes the recipe, from --dockerfile or from the repository.
 func propose(b BuildRequest, c *assay.Candidate, p parts) (build.Recipe, assay.Reason, string) {
-	after := run.Overlaid(p.base, p.tests)
+	after := p.laying().over(p.base)
 	var tests []string
 	changed := make([]string, 0, len(c.Files))
 	for _, f := range c.Files {
 		changed = append(changed, f.Path)
-		if f.Class == assay.ClassTest && has(after, f.Path) {
+		if f.Class == assay.ClassTest && has(after, f.Path) || has(p.inline, f.Path) {
 			tests = append(tests, f.Path)
 		}
 	}
@@ -285,10 +344,6 @@ func propose(b BuildRequest, c *assay.Candidate, p parts) (build.Recipe, assay.R
 	return r, "", ""
 }
 
-// overlayDir is the part of a task's hidden files that is laid over the
-// workspace before the checks' commands run.
-const overlayDir = "workspace"
-
 // made is a task in memory: all that its folder will hold, and the shared
 // environment.
 type made struct {
@@ -303,13 +358,13 @@ func compose(b BuildRequest, c *assay.Candidate, p parts, r build.Recipe, repoDi
 	env["Dockerfile"] = tree.Text(r.Dockerfile)
 	return made{
 		task: assay.Task{
-			Schema: assay.TaskSchema, ID: c.ID, Title: c.Title, Tier: "mined", Kind: assay.KindCorrectness, Language: r.Language,
+			Schema: assay.TaskSchema, ID: c.ID, Title: c.Title, Tier: suite.Mined, Kind: assay.KindCorrectness, Language: r.Language,
 			PromptFile: "prompt.md", Repository: repository(b, c, repoDir), Source: &c.Source, Base: &c.Base,
 			Environment: assay.Environment{Shared: r.Key, Setup: r.Setup, Env: r.Env, Requires: r.Requires},
 			Checks:      []assay.Check{{Name: "hidden-tests", Kind: assay.CheckTests, Command: r.Test, Report: &r.Report}},
 		},
 		prompt: prompt(c), environment: env,
-		files: map[string]tree.Tree{"verify": p.tests.In(overlayDir), "solution": p.solution},
+		files: map[string]tree.Tree{"verify": p.laying().hidden(), "solution": p.solution},
 	}
 }
 

@@ -287,3 +287,110 @@ func TestBuildOfACommitThatIsGone(t *testing.T) {
 		t.Error("a cancelled build ended well")
 	}
 }
+
+// Mining case 7: a Rust file that holds code and tests is parted by item; what
+// can't be parted is rejected with its reason, and no tests are left whole in
+// the solution.
+func TestMining07InlineTestsArePartedInTheBuild(t *testing.T) {
+	lib := func(code, tests string) *string {
+		return repo.F("pub fn f() -> u8 { " + code + " }\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn t() { " + tests + " }\n}\n")
+	}
+	deep := func(code, tests string) *string {
+		return repo.F("fn g() -> u8 { " + code + " }\nmod a {\n    #[test]\n    fn t() { " + tests + " }\n}\n")
+	}
+	r := repo.New(t.Context(), filepath.Join(t.TempDir(), "r"), time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+	r.Commit(dana, "Start", repo.Files{
+		"Cargo.toml": repo.F("[package]\nname = \"x\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"),
+		"src/lib.rs": lib("1", "assert_eq!(super::f(), 1)"), "src/deep.rs": deep("1", "1"), "tests/it.rs": repo.F("// 1\n"),
+	})
+	r.Commit(dana, "Inline (#2)", repo.Files{"src/lib.rs": lib("2", "assert_eq!(super::f(), 2)")})
+	r.Commit(dana, "Mixed (#3)", repo.Files{
+		"src/lib.rs": lib("3", "assert_eq!(super::f(), 3)"), "tests/it.rs": repo.F("// 3\n"), "src/new.rs": lib("0", "0"),
+	})
+	r.Commit(dana, "Deep (#4)", repo.Files{"src/deep.rs": deep("2", "2"), "src/lib.rs": lib("4", "4")})
+	r.Commit(dana, "Only new (#5)", repo.Files{"src/newer.rs": lib("0", "0")})
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	q := request(t, r)
+	mustMine(t, q)
+	b := built{t, r, q.Out, filepath.Join(t.TempDir(), "tasks")}
+	if sum := b.must(nil); !cmp.Equal(sum.Built, []string{"pull-2", "pull-3"}) {
+		t.Errorf("%+v", sum)
+	}
+	for id, want := range map[string]assay.Reason{"pull-4": assay.ReasonInlineTests, "pull-5": assay.ReasonNoTests} {
+		if c := b.candidate(id); c.Status != assay.StatusRejected || c.Reason != want || c.Detail == "" {
+			t.Errorf("%s: %s %s %q, want %s", id, c.Status, c.Reason, c.Detail, want)
+		}
+	}
+	for id, want := range map[string][]string{
+		"pull-2": {"inline-tests/src/lib.rs", "src/lib.rs"},
+		"pull-3": {"inline-tests/src/lib.rs", "workspace/tests/it.rs", "src/lib.rs", "src/new.rs"},
+	} {
+		e := b.entry(id)
+		verify, err := e.Verify()
+		if err != nil {
+			t.Fatal(err)
+		}
+		solution, err := e.Solution()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, append(verify.Paths(), solution.Paths()...)); d != "" {
+			t.Errorf("%s: %s", id, d)
+		}
+		number := strings.TrimPrefix(id, "pull-")
+		if s := string(verify["inline-tests/src/lib.rs"].Data); !strings.Contains(s, "f(), "+number) || strings.Contains(s, "pub fn") {
+			t.Errorf("%s: the hidden tests are %q", id, s)
+		}
+		if s := string(solution["src/lib.rs"].Data); !strings.Contains(s, "{ "+number+" }") || strings.Contains(s, "f(), "+number) {
+			t.Errorf("%s: the solution is %q", id, s)
+		}
+		if s := string(solution["src/new.rs"].Data); strings.Contains(s, "cfg(test)") {
+			t.Errorf("%s: a new file's tests are in the solution: %q", id, s)
+		}
+		if words := e.Task.Checks[0].Command[2]; !strings.Contains(words, "--lib") {
+			t.Errorf("%s: %s", id, words)
+		}
+	}
+}
+
+// A candidate that is rejected now leaves no task of an earlier build behind;
+// a folder that isn't ours stays.
+func TestBuildWithdrawsWhatItRejects(t *testing.T) {
+	b := builtRepo(t)
+	b.must(nil)
+	unbuildable := func(r *flow.BuildRequest) { r.Dockerfile, r.Test, r.Format = "FROM x\n", []string{"t"}, "none such" }
+	err := suite.UpdateTask(filepath.Join(b.dir, "pull-3"), func(t *assay.Task) { t.Source.Number = 33 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	req := flow.BuildRequest{Candidates: b.file, Tasks: b.dir}
+	unbuildable(&req)
+	sum, err := miner().Build(t.Context(), req, func(s string) { said = append(said, s) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"pull-2"}, sum.Removed); d != "" {
+		t.Error(d)
+	}
+	left, err := os.ReadDir(b.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make([]string, 0, len(left))
+	for _, e := range left {
+		names = append(names, e.Name())
+	}
+	if d := cmp.Diff([]string{"environment", "pull-3"}, names); d != "" {
+		t.Error(d)
+	}
+	text := strings.Join(said, "\n")
+	if !strings.Contains(text, "pull-2 is removed: an earlier build made it") || !strings.Contains(text, "pull-3 stays") {
+		t.Error(text)
+	}
+	if c := b.candidate("pull-2"); c.Task != "" || c.Status != assay.StatusRejected {
+		t.Errorf("%+v", c)
+	}
+}

@@ -55,7 +55,7 @@ func (g *grader) runSteps(ctx context.Context, in run.Grading, steps []grade.Ste
 	paths := run.PathsOf(box)
 	laid, hidden := splitHidden(in.Verify)
 	changed, err := run.Checks(ctx, box, run.CheckRun{
-		Graded: run.Overlaid(graded, laid), Hidden: tree.Over(hidden, grade.Runners().In(".assay")),
+		Graded: laid.over(graded), Hidden: tree.Over(hidden, grade.Runners().In(".assay")),
 		Setup: in.Task.Environment.Setup, Env: expanded(in.Task.Environment.Env, paths), Limits: in.Limits,
 		Steps: runSteps(steps, paths), Out: in.Out,
 		Judge: func(i int, f run.StepFacts) { out = append(out, judge(steps[i], f, paths)) },
@@ -70,20 +70,6 @@ func (g *grader) runSteps(ctx context.Context, in run.Grading, steps []grade.Ste
 		})
 	}
 	return out, nil
-}
-
-// splitHidden parts the hidden files: those below workspace/ are laid over the
-// graded workspace, where the agent's file of the same name goes (a mined
-// task's tests must lie where the repository has them); the others stay out of
-// it.
-func splitHidden(verify tree.Tree) (laid, hidden tree.Tree) {
-	laid, hidden = verify.Sub(overlayDir), tree.Tree{}
-	for p, e := range verify {
-		if !strings.HasPrefix(p, overlayDir+"/") {
-			hidden[p] = e
-		}
-	}
-	return laid, hidden
 }
 
 // expanded fills {work} and its like in the values of an environment.

@@ -81,8 +81,8 @@ func (f *Flow) proveTask(ctx context.Context, sandbox Sandbox, v ValidateRequest
 		return out, err
 	}
 	laid, _ := splitHidden(p.job.Verify)
-	p.before = run.Overlaid(p.job.Workspace, laid)
-	p.after = run.Overlaid(run.Overlaid(p.job.Workspace, p.job.Solution), laid)
+	p.before = laid.over(p.job.Workspace)
+	p.after = laid.over(run.Overlaid(p.job.Workspace, p.job.Solution))
 	if p.obs, err = newObserver(ctx, sandbox, p.spec(), p.task, p.job.Workspace); err != nil {
 		return out, err
 	}
@@ -308,7 +308,7 @@ func (p *prover) ablate(ctx context.Context, out *proven) error {
 	laid, _ := splitHidden(p.job.Verify)
 	s := &assay.Strength{}
 	for _, a := range spread(all, p.req.Hunks) {
-		o, err := p.see(ctx, arm{name: "ablation", tree: run.Overlaid(a.tree, laid)})
+		o, err := p.see(ctx, arm{name: "ablation", tree: laid.over(a.tree)})
 		if err != nil {
 			return err
 		}

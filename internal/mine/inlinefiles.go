@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"strings"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 
@@ -62,12 +63,17 @@ func (m *miner) inline(ctx context.Context, c Change, k *assay.Candidate) (inlin
 			continue
 		}
 		k.Files[i].Class = assay.ClassInline
-		n.tests++
 		if part.HasSource {
 			n.source++
 		}
-		if !separable && n.stuck == "" {
-			n.stuck = f.NewName
+		// Nobody can guess where a new file goes, so its tests ask for none.
+		if k.Files[i].Status == "added" {
+			continue
+		}
+		n.tests++
+		_, _, why := PartRust(before[f.NewName], after[f.NewName])
+		if n.stuck == "" && (!separable || why != "") {
+			n.stuck = strings.TrimSuffix(f.NewName+": "+why, ": ")
 		}
 	}
 	return n, nil

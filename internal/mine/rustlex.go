@@ -85,9 +85,9 @@ func rawString(src []byte, at int) int {
 }
 
 // wordBefore tells whether the byte before at belongs to a name, so that an
-// r there starts no raw string; br"..." does.
+// r there starts no raw string; br"..." and cr"..." do.
 func wordBefore(src []byte, at int) bool {
-	if at == 0 || src[at-1] == 'b' && (at == 1 || !nameByte(src[at-2])) {
+	if at == 0 || (src[at-1] == 'b' || src[at-1] == 'c') && (at == 1 || !nameByte(src[at-2])) {
 		return false
 	}
 	return nameByte(src[at-1])

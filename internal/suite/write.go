@@ -15,6 +15,9 @@ import (
 	"github.com/assaybot/assay/internal/tree"
 )
 
+// Mined is the tier of tasks that were made from a repository's history.
+const Mined = "mined"
+
 // folderMode is what git gives a folder: tasks are shared, not secret.
 const folderMode = 0o755
 
@@ -44,6 +47,31 @@ func WriteTask(dir string, t assay.Task, prompt string, files map[string]tree.Tr
 		return assay.Infra(assay.InfraDisk, "writing task "+t.ID, err)
 	}
 	return assay.Infra(assay.InfraDisk, "putting task "+t.ID+" in its place", swap(fresh, dir, filepath.Join(tmp, "old")))
+}
+
+// MadeFrom tells whether the task in dir was mined from the same change of the
+// same repository as t; a folder that can't be read wasn't. A change is its
+// number, or, without one, its commit.
+func MadeFrom(dir string, t assay.Task) bool {
+	data, err := os.ReadFile(filepath.Join(dir, taskFile)) //nolint:gosec // the user's own tasks folder
+	var have assay.Task
+	if err != nil || json.Unmarshal(data, &have) != nil || have.Source == nil || t.Source == nil {
+		return false
+	}
+	a, b := have.Source, t.Source
+	return have.Tier == Mined && have.Repository == t.Repository && a.Kind == b.Kind && a.Number == b.Number &&
+		(a.Number != 0 || a.Commit == b.Commit)
+}
+
+// RemoveTask removes a task's folder: whole at once for whoever reads the
+// suite meanwhile.
+func RemoveTask(dir string) error {
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".old-*")
+	if err != nil {
+		return assay.Infra(assay.InfraDisk, "making a folder beside "+dir, err)
+	}
+	err = os.Rename(dir, filepath.Join(tmp, "task"))
+	return assay.Infra(assay.InfraDisk, "removing "+dir, errors.Join(err, os.RemoveAll(tmp)))
 }
 
 func fillTask(dir string, t assay.Task, prompt string, files map[string]tree.Tree) error {
