@@ -21,6 +21,9 @@ func step() flow.GitHub {
 	if server != "" && run != "" && g.Repo != "" {
 		g.Run = strings.TrimSuffix(server, "/") + "/" + g.Repo + "/actions/runs/" + run
 	}
+	if server != "" && g.Repo != "" {
+		g.Remote = strings.TrimSuffix(server, "/") + "/" + g.Repo
+	}
 	if token := os.Getenv("GITHUB_TOKEN"); token != "" {
 		g.Open = func(repo string) (publish.Target, error) { return target(token, repo) }
 	}

@@ -106,7 +106,7 @@ func wire() (*flow.Flow, error) {
 		Version: version(), Owner: owner(), Now: time.Now,
 		Agents: agent.All(agents), UsesModels: agent.UsesModels, Gateway: gw, Patches: patches{},
 		Sandbox: m.sandbox, Kits: kits(agents), Tasks: tasks.FS(), Variants: variants.FS(),
-		Repos: open, Texts: texts, Commits: flow.NewCommits(open), GitHub: step(),
+		Repos: open, Branches: branches(), Texts: texts, Commits: flow.NewCommits(open), GitHub: step(),
 		CleanUp: m.clean, Check: m.doctor, Free: disk.Free, Sample: demoSample,
 	}, nil
 }

@@ -53,7 +53,7 @@ func Rooms() Table {
 		"local":   {Tier: Edges, Also: []string{"run"}},
 		"agent":   {Tier: Edges, Also: []string{"run"}},
 		"gateway": {Tier: Edges, Also: []string{"run"}},
-		"git":     {Tier: Edges, Also: []string{"mine"}},
+		"git":     {Tier: Edges, Also: []string{"mine", "history"}},
 		"github":  {Tier: Edges, Also: []string{"mine", "publish"}},
 		"actions": {Tier: Edges, Also: []string{"publish"}},
 		"patch":   {Tier: Edges},

@@ -123,6 +123,10 @@ type Request struct {
 	Sandbox  string      `json:"sandbox,omitempty"`
 	// MaxCostUSD stops planning further attempts once that much is spent.
 	MaxCostUSD float64 `json:"max_cost_usd,omitempty"`
+	// MaxCostMonthUSD is what all runs of one month (UTC) may cost together,
+	// by the history of results: 'assay plan --history' plans no more than is
+	// left of it.
+	MaxCostMonthUSD float64 `json:"max_cost_usd_month,omitempty"`
 	// Limits override those of the tasks.
 	Limits        Limits `json:"limits,omitzero"`
 	KeepWorkspace bool   `json:"keep_workspace,omitempty"`

@@ -23,6 +23,8 @@ type planOptions struct {
 	req    flow.PlanRequest
 	format string
 	github bool
+	// history is the remote of --history, "auto" for the workflow's own.
+	history, branch string
 }
 
 func newPlan(f *Factory, runF func(context.Context, *planOptions) error) *cobra.Command {
@@ -47,6 +49,9 @@ results.`,
 	fl := c.Flags()
 	fl.Lookup("out").Usage = "write the plan to this results `folder`"
 	fl.StringArrayVar(&o.req.Results, "results", nil, "results `folder` of an earlier run (repeatable); one that is missing is no mistake")
+	fl.StringVar(&o.history, "history", "", "`address` of the repository whose branch has the history of results, or auto for the workflow's own")
+	fl.StringVar(&o.branch, "history-branch", flow.HistoryBranch, "`branch` of the history")
+	fl.DurationVar(&o.req.MaxAge, "max-age", 0, "answers of the history that are older than this `age`, such as 20h, are asked for again (default: none is)")
 	fl.BoolVar(&o.req.All, "all", false, "plan what has an answer, too; --results teach durations only")
 	fl.Float64Var(&o.req.Minutes, "minutes", 60, "expected `minutes` of one shard")
 	fl.IntVar(&o.req.Most, "most", 0, "at most `N` shards (default and limit 240: a matrix has 256 jobs)")
@@ -61,6 +66,12 @@ func planRun(ctx context.Context, o *planOptions) error {
 		return assay.Userf("there is no format %q (there are terminal, json and matrix)", o.format)
 	}
 	o.req.Out = o.run.req.Out
+	if o.history != "" {
+		o.req.History = &flow.HistoryPlace{Branch: o.branch}
+		if o.history != "auto" {
+			o.req.History.Remote = o.history
+		}
+	}
 	req, err := f.Flow.Request(o.run.config, o.run.request(), words(o.run.agents))
 	if err != nil {
 		return err

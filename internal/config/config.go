@@ -111,6 +111,9 @@ func Faults(r assay.Request) []Fault {
 	if r.MaxCostUSD < 0 {
 		add("max_cost_usd", "max_cost_usd is negative")
 	}
+	if r.MaxCostMonthUSD < 0 {
+		add("max_cost_usd_month", "max_cost_usd_month is negative")
+	}
 	if !slices.Contains(append(sandboxes(), ""), r.Sandbox) {
 		add("sandbox", "the sandbox %q is unknown%s", r.Sandbox, hint(r.Sandbox, sandboxes()))
 	}

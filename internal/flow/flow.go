@@ -40,6 +40,8 @@ type Flow struct {
 	Commits Commits
 	// Repos opens repositories for the mining road.
 	Repos Repositories
+	// Branches opens branches of remotes: the history, and new tasks.
+	Branches Branches
 	// Texts finds the server that a repository's name or address belongs to;
 	// it gives nil for none. Nil means that there are no servers.
 	Texts func(ctx context.Context, t MineTarget) (*TextServer, error)

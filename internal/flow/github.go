@@ -17,6 +17,8 @@ type GitHub struct {
 	Repo, SHA, Event, Summary, Output string
 	// Run is the web address of the workflow run.
 	Run string
+	// Remote is the address of Repo for git.
+	Remote string
 	// Actions is true in a step of a workflow, whose log takes commands.
 	Actions bool
 	// Open is the repository as a target to post to; nil without a token.

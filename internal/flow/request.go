@@ -104,6 +104,9 @@ func override(r, flags assay.Request) assay.Request {
 	if flags.MaxCostUSD != 0 {
 		r.MaxCostUSD = flags.MaxCostUSD
 	}
+	if flags.MaxCostMonthUSD != 0 {
+		r.MaxCostMonthUSD = flags.MaxCostMonthUSD
+	}
 	r.Repeats = or(flags.Repeats, r.Repeats)
 	r.Jobs = or(flags.Jobs, r.Jobs)
 	r.Limits = flags.Limits.Or(r.Limits)
@@ -138,7 +141,7 @@ func isDir(p string) bool {
 // requestDigest names a results folder: what is run, not how fast or for how
 // much.
 func requestDigest(r assay.Request) string {
-	r.Out, r.Jobs, r.Retries, r.MaxCostUSD = "", 0, nil, 0
+	r.Out, r.Jobs, r.Retries, r.MaxCostUSD, r.MaxCostMonthUSD = "", 0, nil, 0, 0
 	data, err := json.Marshal(r)
 	if err != nil { // a Request holds nothing that can't be encoded
 		data = []byte(err.Error())

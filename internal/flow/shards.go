@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/assaybot/assay/internal/assay"
 	"github.com/assaybot/assay/internal/disk"
@@ -33,8 +34,14 @@ const maxShardsFile = 64 << 20
 // and what it cost is expected of the rest. Minutes is the time of one part,
 // Most the most parts (0: as many as GitHub can take). Out, if it isn't empty,
 // becomes a results folder that holds the plan and no attempts.
+//
+// History, if it isn't nil, is a branch of results that teaches the same, and
+// what the month has cost so far. An answer there that is older than MaxAge
+// (0: any) is asked for again.
 type PlanRequest struct {
 	Request assay.Request
+	History *HistoryPlace
+	MaxAge  time.Duration
 	Results []string
 	All     bool
 	Minutes float64
@@ -45,18 +52,25 @@ type PlanRequest struct {
 // Shards is a plan in parts. Trials are all of the plan, Done those that have
 // an answer already, Unpriced those whose cost nobody knows.
 type Shards struct {
-	Schema    int         `json:"schema"`
-	Count     int         `json:"count"`
-	Trials    int         `json:"trials"`
-	Done      int         `json:"done"`
-	Todo      int         `json:"todo"`
-	NotRun    int         `json:"not_run"`
-	Seconds   float64     `json:"expected_seconds"`
-	USD       float64     `json:"expected_usd"`
-	Unpriced  int         `json:"unpriced_trials"`
-	BudgetUSD float64     `json:"budget_usd,omitempty"`
-	Suite     string      `json:"suite_digest"`
-	Shards    []plan.Part `json:"shards"`
+	Schema    int     `json:"schema"`
+	Count     int     `json:"count"`
+	Trials    int     `json:"trials"`
+	Done      int     `json:"done"`
+	Todo      int     `json:"todo"`
+	NotRun    int     `json:"not_run"`
+	Seconds   float64 `json:"expected_seconds"`
+	USD       float64 `json:"expected_usd"`
+	Unpriced  int     `json:"unpriced_trials"`
+	BudgetUSD float64 `json:"budget_usd,omitempty"`
+	// MonthUSD is what the history says was spent this month, MonthBudget the
+	// month's budget, 0 for none; Spent is true when nothing is left of it and
+	// so nothing is planned.
+	MonthUSD    float64     `json:"month_usd,omitempty"`
+	MonthBudget float64     `json:"month_budget_usd,omitempty"`
+	Spent       bool        `json:"month_budget_spent,omitempty"`
+	Notes       []string    `json:"notes,omitempty"`
+	Suite       string      `json:"suite_digest"`
+	Shards      []plan.Part `json:"shards"`
 }
 
 // Plan plans a run in parts and runs nothing. It needs no key of a model: the
@@ -73,16 +87,31 @@ func (f *Flow) Plan(ctx context.Context, r PlanRequest) (Shards, error) {
 	if err != nil {
 		return Shards{}, err
 	}
-	todo := lacking(whole, known, r.All)
-	memory := plan.Learn(known)
-	parts, err := plan.Split(todo, memory.Of, plan.Cut{Seconds: r.Minutes * 60, Most: r.Most, BudgetUSD: req.MaxCostUSD})
+	past, err := f.past(ctx, r, req)
 	if err != nil {
 		return Shards{}, err
 	}
+	whole = past.without(whole, r.All)
+	todo := lacking(whole, known, r.All)
 	s := Shards{
-		Schema: assay.RunSchema, Count: len(parts), Trials: len(whole.Trials), Done: len(whole.Trials) - len(todo), Todo: len(todo),
-		NotRun: len(whole.NotRun), BudgetUSD: req.MaxCostUSD, Suite: suite.DigestOf(entries), Shards: parts,
+		Schema: assay.RunSchema, Trials: len(whole.Trials) + past.answered, Done: len(whole.Trials) - len(todo) + past.answered, Todo: len(todo),
+		NotRun: len(whole.NotRun), Suite: suite.DigestOf(entries), MonthUSD: past.spent, MonthBudget: req.MaxCostMonthUSD, Notes: past.notes,
 	}
+	if todo, req.MaxCostUSD = past.afford(todo, req); past.broke(req) {
+		s.Spent = true
+	}
+	s.BudgetUSD = req.MaxCostUSD
+	memory := plan.Learn(append(known, past.results...))
+	if s.Shards, err = plan.Split(todo, memory.Of, plan.Cut{Seconds: r.Minutes * 60, Most: r.Most, BudgetUSD: req.MaxCostUSD}); err != nil {
+		return Shards{}, err
+	}
+	s.Count = len(s.Shards)
+	f.expect(&s, todo, memory)
+	return s, f.saveShards(r.Out, s, prepared{req: req, plan: whole, entries: entries})
+}
+
+// expect sums up what trials are likely to take.
+func (f *Flow) expect(s *Shards, todo []assay.Trial, memory plan.Memory) {
 	for _, t := range todo {
 		e := memory.Of(t)
 		s.Seconds += e.Seconds
@@ -91,7 +120,6 @@ func (f *Flow) Plan(ctx context.Context, r PlanRequest) (Shards, error) {
 			s.Unpriced++
 		}
 	}
-	return s, f.saveShards(r.Out, s, prepared{req: req, plan: whole, entries: entries})
 }
 
 // planned is prepare without a sandbox (unless its name must be found out) and
@@ -307,9 +335,12 @@ func readShards(dir string) (s Shards, err error) {
 func WriteShards(w io.Writer, s Shards) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d trials: %d have an answer, %d to run in %d shards; %d can't be run.\n", s.Trials, s.Done, s.Todo, s.Count, s.NotRun)
-	if s.Count == 0 {
+	switch {
+	case s.Spent:
+		fmt.Fprintf(&b, "Nothing is started: the month's budget of $%.2f is spent ($%.2f so far).\n", s.MonthBudget, s.MonthUSD)
+	case s.Count == 0:
 		b.WriteString("Nothing to do.\n")
-	} else {
+	default:
 		fmt.Fprintf(&b, "Expected: %s in all, $%.2f%s.\n", minutes(s.Seconds), s.USD, unpriced(s.Unpriced))
 	}
 	if s.BudgetUSD > 0 {
@@ -317,6 +348,12 @@ func WriteShards(w io.Writer, s Shards) error {
 		if s.USD > s.BudgetUSD {
 			b.WriteString("That is less than what is expected: trials will be left out once it is spent.\n")
 		}
+	}
+	if s.MonthBudget > 0 && !s.Spent {
+		fmt.Fprintf(&b, "This month: $%.2f of $%.2f spent.\n", s.MonthUSD, s.MonthBudget)
+	}
+	for _, n := range s.Notes {
+		b.WriteString(n + "\n")
 	}
 	for _, p := range s.Shards {
 		fmt.Fprintf(&b, "%8s  %4d trials  %8s  $%.2f", p.Name(), len(p.Trials), minutes(p.Seconds), p.USD)

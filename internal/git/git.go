@@ -1,6 +1,7 @@
 // Package git reads repositories with the git program: the main line of a
-// history, the tree of a commit, patches. It never writes to a repository
-// that it was given, and never trusts a repository's own configuration.
+// history, the tree of a commit, patches. It never writes to a repository that
+// it reads, and never trusts a repository's own configuration. The one thing
+// that it writes are single commits on branches of a remote (Branch).
 package git
 
 import (
