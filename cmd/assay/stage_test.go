@@ -214,7 +214,7 @@ func (s *stage) onlyTheReportCalls(results string) {
 }
 
 // says checks that a text holds parts.
-func says(t *testing.T, what, text string, parts ...string) {
+func says(t testing.TB, what, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(text, part) {

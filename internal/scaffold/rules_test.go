@@ -82,9 +82,14 @@ func broken(w workflow) []string {
 	for name, j := range w.jobs {
 		out = append(out, brokenJob(w, name, j)...)
 	}
+	out = append(out, brokenLimits(w)...)
 	for _, s := range w.steps() {
-		if run, _ := s["run"].(string); strings.Contains(run, "${{") {
+		run, _ := s["run"].(string)
+		if strings.Contains(run, "${{") {
 			add("an expression stands in a script: %.60q", run)
+		}
+		if foreign.MatchString(run) && !strings.Contains(run, "exec 2>&1") {
+			add("foreign text and what brackets it are in two streams: %.60q", run)
 		}
 		uses, _ := s["uses"].(string)
 		with, _ := s["with"].(map[string]any)
@@ -239,7 +244,9 @@ jobs:
           persist-credentials: false
       - env:
           TITLE: ${{ github.event.issue.title }}
-        run: assay run "$TITLE"
+        run: |
+          exec 2>&1
+          assay run "$TITLE"
 `
 	tests := []struct{ name, old, new, want string }{
 		{"fine", "", "", ""},
@@ -253,6 +260,14 @@ jobs:
 		{"token", "TITLE: ${{ github.event.issue.title }}", "GITHUB_TOKEN: ${{ github.token }}", "runs agents with a token"},
 		{"injection", `"$TITLE"`, "${{ github.event.issue.title }}", "an expression stands in a script"},
 		{"no timeout", "    timeout-minutes: 5\n", "", "no timeout"},
+		{"script of GitHub's", "exec 2>&1", "exec 2>&1; echo ${{ github.head_ref }}", "an expression stands in a script"},
+		{"row 47", "          exec 2>&1\n", "", "in two streams"},
+		{"row 48", "persist-credentials: false", "{persist-credentials: false, ref: \"${{ github.head_ref }}\"}", "the branch of a pull request"},
+		{"257 jobs", "${{ fromJSON(needs.plan.outputs.matrix) }}", "{a: " + list(257) + "}", "257 jobs"},
+		{"16 x 17 jobs", "${{ fromJSON(needs.plan.outputs.matrix) }}", "{a: " + list(16) + ", b: " + list(17) + ", exclude: []}", "272 jobs"},
+		{"256 jobs", "    strategy:\n      max-parallel: 2\n      matrix: ${{ fromJSON(needs.plan.outputs.matrix) }}", "    strategy:\n      max-parallel: 2\n      matrix: {a: " + list(256) + "}", ""},
+		{"an empty list", "${{ fromJSON(needs.plan.outputs.matrix) }}", "{a: []}", "no jobs"},
+		{"26 inputs", "  schedule:\n    - cron: \"7 3 * * *\"", "  workflow_dispatch:\n    inputs: {" + inputs(26) + "}", "26 inputs"},
 		{"row 28", "    if: needs.plan.outputs.count != '0'\n", "", "the matrix may be empty"},
 		{"parallel", "      max-parallel: 2\n", "", "takes all runners"},
 		{"credentials", "persist-credentials: false", "fetch-depth: 1", "leaves its token behind"},
