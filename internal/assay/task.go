@@ -36,14 +36,26 @@ type Task struct {
 	Visible []string `json:"visible_tests,omitempty"`
 
 	// What a mined task says of itself.
-	Repository string      `json:"repository,omitempty"`
-	Source     *Source     `json:"source,omitempty"`
-	Base       *Base       `json:"base,omitempty"`
+	Repository string  `json:"repository,omitempty"`
+	Source     *Source `json:"source,omitempty"`
+	Base       *Base   `json:"base,omitempty"`
+	// Scope says which existing tests must go on passing; "" is own.
+	Scope      Scope       `json:"scope,omitempty"`
 	FailToPass []string    `json:"FAIL_TO_PASS,omitempty"`
 	PassToPass []string    `json:"PASS_TO_PASS,omitempty"`
 	Strength   *Strength   `json:"strength,omitempty"`
 	Validation *Validation `json:"validation,omitempty"`
 }
+
+// Scope says which existing tests must go on passing.
+type Scope string
+
+// The scopes: the tests in the change's own test files, or all of the
+// repository, which catches what breaks elsewhere.
+const (
+	ScopeOwn Scope = "own"
+	ScopeAll Scope = "all"
+)
 
 // Environment is where a task runs. At most one of Image, Dockerfile and
 // Shared is set; none means the suite's default.
@@ -69,6 +81,9 @@ type Environment struct {
 	// the built image, as seen when the task was proven.
 	Lock        string `json:"lock,omitempty"`
 	ImageDigest string `json:"image_digest,omitempty"`
+	// Undated are requirements for which the index tells no dates, so that
+	// what was installed may be newer than the base.
+	Undated []string `json:"undated,omitempty"`
 }
 
 // Limits bound one attempt. Zero means the default of DefaultLimits.
@@ -160,7 +175,9 @@ func CheckKinds() []CheckKind {
 //
 // In Command, {work}, {verify} and {report} stand for the workspace, the
 // hidden files and the path of the report; {runner} for assay's own folder of
-// test runners (unittest_junit.py).
+// test runners (unittest_junit.py). A tests check with Shards runs its command
+// once for each of them, with the shard's words (files or packages) in place
+// of {tests}; what they report counts as one report.
 type Check struct {
 	Name string    `json:"name"`
 	Kind CheckKind `json:"kind"`
@@ -172,9 +189,14 @@ type Check struct {
 	Report     *Report  `json:"report,omitempty"`
 	Tests      []string `json:"tests,omitempty"`
 	MustFail   []string `json:"must_fail,omitempty"`
-	Paths      []string `json:"paths,omitempty"`
-	Text       string   `json:"text,omitempty"`
-	Pattern    string   `json:"pattern,omitempty"`
+	// Shards part the tests of the whole suite; the first holds the change's
+	// own, and is the only one that runs when the task's scope is own.
+	// FileSec bounds the rest: so many seconds for each word of a shard.
+	Shards  [][]string `json:"shards,omitempty"`
+	FileSec int        `json:"file_sec,omitempty"`
+	Paths   []string   `json:"paths,omitempty"`
+	Text    string     `json:"text,omitempty"`
+	Pattern string     `json:"pattern,omitempty"`
 }
 
 // Report says where a tests check finds its verdicts. Path is a file or
@@ -217,17 +239,24 @@ type Strength struct {
 type Validation struct {
 	Status string `json:"status"`
 	// Reason is typed and set when Status is rejected or quarantined.
-	Reason  string         `json:"reason,omitempty"`
-	Detail  string         `json:"detail,omitempty"`
-	When    time.Time      `json:"when,omitzero"`
-	Runs    map[string]int `json:"runs,omitempty"`
-	Flaky   []string       `json:"flaky,omitempty"`
-	Scope   string         `json:"scope,omitempty"`
-	Digest  string         `json:"digest,omitempty"`
-	Image   string         `json:"image,omitempty"`
-	Needs   *Envelope      `json:"envelope,omitempty"`
-	TestSec float64        `json:"test_seconds,omitempty"`
-	WallSec float64        `json:"wall_seconds,omitempty"`
+	Reason string         `json:"reason,omitempty"`
+	Detail string         `json:"detail,omitempty"`
+	When   time.Time      `json:"when,omitzero"`
+	Runs   map[string]int `json:"runs,omitempty"`
+	Flaky  []string       `json:"flaky,omitempty"`
+	Scope  Scope          `json:"scope,omitempty"`
+	// BaseFailing are tests that the base has and fails, without any of the
+	// change's.
+	BaseFailing []string `json:"base_failing,omitempty"`
+	// Dropped are files (or packages) of the whole suite that don't run, and
+	// why: over their time, or no verdict. None of their tests is in
+	// PASS_TO_PASS, and grading leaves them out too.
+	Dropped map[string]string `json:"dropped,omitempty"`
+	Digest  string            `json:"digest,omitempty"`
+	Image   string            `json:"image,omitempty"`
+	Needs   *Envelope         `json:"envelope,omitempty"`
+	TestSec float64           `json:"test_seconds,omitempty"`
+	WallSec float64           `json:"wall_seconds,omitempty"`
 }
 
 // Envelope is what the hidden tests needed at most, and on which platform.

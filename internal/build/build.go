@@ -30,8 +30,9 @@ type Input struct {
 	Date time.Time
 	// Language as mining found it; "" to look for manifests.
 	Language string
-	// All asks for the whole test suite instead of Tests.
-	All bool
+	// All asks for the whole test suite besides Tests; Suite are its files.
+	All   bool
+	Suite []string
 }
 
 // Recipe is a proposed environment.
@@ -52,8 +53,11 @@ type Recipe struct {
 	// Test is the command of a tests check, Report its format.
 	Test   []string
 	Report assay.Report
-	// Units are the files or packages that Test names, for sharding.
+	// Units are the files or packages that Test names.
 	Units []string
+	// Shards part the whole suite: Test holds {tests}, and runs once for
+	// each of them with its words. The first are the change's own units.
+	Shards [][]string
 	// Why says from which file each choice came, for a person to check.
 	Why []string
 }
@@ -95,7 +99,7 @@ func Propose(in Input) (Recipe, error) {
 		if in.Language != "" && !speaks(p.language, in.Language) {
 			continue
 		}
-		r, err := p.propose(in)
+		r, err := scoped(in, p.propose)
 		if err != nil {
 			return Recipe{}, err
 		}
@@ -106,11 +110,26 @@ func Propose(in Input) (Recipe, error) {
 		return Recipe{}, &NoRecipe{fmt.Sprintf("the change is in %s, but the root has only %s", in.Language, strings.Join(found, ", "))}
 	}
 	if in.Language == "python" {
-		r, err := proposePython(in)
+		r, err := scoped(in, proposePython)
 		r.Language = "python"
 		return r.named(), err
 	}
 	return Recipe{}, &NoRecipe{"no manifest that is known (go.mod, Cargo.toml, pyproject.toml, setup.py, package.json, pom.xml) is at the root; write a Dockerfile and pass it with --dockerfile"}
+}
+
+// scoped proposes for the change's own tests, or for the whole suite: in
+// shards, where its files are known.
+func scoped(in Input, propose func(Input) (Recipe, error)) (Recipe, error) {
+	if !in.All || len(in.Suite) == 0 {
+		return propose(in)
+	}
+	own := in
+	own.All = false
+	r, err := propose(own)
+	if err != nil {
+		return propose(in)
+	}
+	return whole(own, r, propose)
 }
 
 func speaks(proposer, language string) bool {

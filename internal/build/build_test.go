@@ -29,6 +29,7 @@ func input(archive, language string, tests ...string) build.Input {
 //	language: python        the change's language
 //	tests: a b              the change's test files
 //	all                     the whole suite is asked for
+//	suite: a b c            its files
 //	date: 2025-02-03        of the change
 //	want NAME: TEXT         TEXT stands in that part of the recipe
 //	lack NAME: TEXT         TEXT doesn't
@@ -61,6 +62,8 @@ func proposes(t *testing.T, archive string) {
 			in.Changed = in.Tests
 		case "all":
 			in.All = true
+		case "suite":
+			in.Suite = strings.Fields(value)
 		case "date":
 			var err error
 			if in.Date, err = time.Parse(time.DateOnly, value); err != nil {
@@ -95,7 +98,10 @@ func proposes(t *testing.T, archive string) {
 
 // said are the parts of a recipe as text.
 func said(r build.Recipe) map[string]string {
-	env := make([]string, 0, len(r.Env))
+	env, shards := make([]string, 0, len(r.Env)), make([]string, 0, len(r.Shards))
+	for _, s := range r.Shards {
+		shards = append(shards, strings.Join(s, " "))
+	}
 	for k, v := range r.Env {
 		env = append(env, k+"="+v)
 	}
@@ -103,7 +109,8 @@ func said(r build.Recipe) map[string]string {
 		"image": r.Dockerfile, "test": strings.Join(r.Test, " "), "why": strings.Join(r.Why, "\n"), "report": r.Report.Format,
 		"setup": strings.Join(r.Setup, "\n"), "env": strings.Join(env, "\n"), "install": string(r.Context["install.sh"].Data),
 		"context": strings.Join(r.Context.Paths(), "\n"), "requires": strings.Join(r.Requires, " "),
-		"language": r.Language, "units": strings.Join(r.Units, " "), "manifest": string(r.Context["package.json"].Data),
+		"language": r.Language, "units": strings.Join(r.Units, " "), "shards": strings.Join(shards, " | "),
+		"manifest": string(r.Context["package.json"].Data),
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // Own is an environment that a person wrote: a Dockerfile's text, the command
-// that runs tests ({tests} stands for the change's test files) and the format
+// that runs tests ({tests} stands for the test files) and the format
 // of the report that it writes to {report}.
 type Own struct {
 	Dockerfile string
@@ -29,6 +29,11 @@ func Given(in Input, own Own) (Recipe, error) {
 	if !slices.Contains(testlog.Formats(), own.Format) {
 		return Recipe{}, fmt.Errorf("there is no report format %q (there are %s)", own.Format, strings.Join(testlog.Formats(), ", "))
 	}
+	r, err := scoped(in, func(in Input) (Recipe, error) { return given(in, own), nil })
+	return r.named(), err
+}
+
+func given(in Input, own Own) Recipe {
 	r := Recipe{
 		Language: in.Language, Dockerfile: own.Dockerfile, Context: tree.Tree{},
 		Report: assay.Report{Format: own.Format}, Units: in.Tests, Why: []string{"the Dockerfile that was passed"},
@@ -48,5 +53,5 @@ func Given(in Input, own Own) (Recipe, error) {
 		}
 		r.Test = append(r.Test, strings.ReplaceAll(w, "{tests}", shellWords(in.Tests)))
 	}
-	return r.named(), nil
+	return r
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +46,7 @@ func proposeNode(in Input) (Recipe, error) {
 	r := Recipe{
 		Dockerfile: dockerfile("FROM node:" + version + "-slim"), Context: tree.Tree{},
 		Env:  map[string]string{"CI": "true", "NODE_ENV": "test"},
-		Test: test, Report: report, Units: in.Tests, Requires: []string{test[0]},
+		Test: test, Report: report, Units: nodeUnits(test, in.Tests), Requires: []string{test[0]},
 		Why: []string{fmt.Sprintf("node:%s from %s", version, from), why},
 	}
 	if p.nothing() {
@@ -153,6 +154,17 @@ func nodeRunner(in Input, p packageJSON) ([]string, assay.Report, string, error)
 		return argv, assay.Report{Format: "junit"}, "node's own test runner", nil
 	}
 	return nil, assay.Report{}, "", &NoRecipe{fmt.Sprintf("no test runner that is known (vitest, jest, mocha, node --test) is in package.json; its test script is %q", p.Scripts["test"])}
+}
+
+// nodeUnits are the test files that a command names.
+func nodeUnits(test, files []string) []string {
+	var out []string
+	for _, f := range files {
+		if slices.Contains(test, f) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // vitestFiles are filters: a path is a substring match for vitest, so that a

@@ -46,7 +46,8 @@ fails is rejected with its reason. Nothing is run: 'assay validate' does that.`,
 	fl.BoolVar(&o.req.Accepted, "accepted", false, "only candidates that a reviewer accepted")
 	fl.IntVar(&o.req.Most, "most", 0, "at most `N` candidates")
 	fl.BoolVar(&o.req.All, "all-tests", false, "the whole test suite must go on passing, not only the change's own test files")
-	fl.StringVar(&o.config, "config", "", "configuration `file` whose part \"mine\" says what the next three flags don't")
+	fl.IntVar(&o.req.FileSec, "file-timeout", 0, "with --all-tests: `seconds` for one test file; one that takes longer is left out and listed (default 60)")
+	fl.StringVar(&o.config, "config", "", "configuration `file` whose part \"mine\" says what these flags don't")
 	fl.StringVar(&o.dockerfile, "dockerfile", "", "use this `file` for all tasks instead of a proposal")
 	fl.StringArrayVar(&o.req.Test, "test", nil, "with --dockerfile: the `command` that runs the tests, one shell line; {tests} are the change's test files, {report} is the report to write")
 	fl.StringVar(&o.req.Format, "report", "", "with --dockerfile: the `format` of that report (default junit)")
@@ -63,6 +64,8 @@ func (o *buildOptions) configured() error {
 	if len(o.req.Test) == 0 && m.Test != "" {
 		o.req.Test = []string{m.Test}
 	}
+	o.req.All = o.req.All || m.Scope == assay.ScopeAll
+	o.req.FileSec = cmp.Or(o.req.FileSec, m.FileSec)
 	o.req.Format = cmp.Or(o.req.Format, m.Report, "junit")
 	return nil
 }

@@ -21,6 +21,10 @@ type Mining struct {
 	Dockerfile string `json:"dockerfile,omitempty"`
 	Test       string `json:"test,omitempty"`
 	Report     string `json:"report,omitempty"`
+	// Scope says which existing tests must go on passing (default own);
+	// FileSec bounds each file of the whole suite.
+	Scope   assay.Scope `json:"scope,omitempty"`
+	FileSec int         `json:"file_sec,omitempty"`
 }
 
 // LoadMining reads the mining part of the configuration that stands at path.
@@ -44,6 +48,9 @@ func (m Mining) faults() []Fault {
 	var out []Fault
 	if m.Base != "" && !slices.Contains([]string{"parent", "cutoff"}, m.Base) {
 		out = append(out, Fault{"mine.base", "mine.base is parent or cutoff, not " + m.Base})
+	}
+	if m.FileSec < 0 {
+		out = append(out, Fault{"mine.file_sec", "mine.file_sec is negative"})
 	}
 	if strings.HasPrefix(m.Branch, "-") {
 		out = append(out, Fault{"mine.branch", "mine.branch is no name of a branch"})

@@ -17,6 +17,8 @@ func TestLoadMining(t *testing.T) {
 	}
 	for text, fault := range map[string]string{
 		"mine:\n  snice: 90d\n":             `f.yml:2: unknown field "snice" in mine; did you mean "since"?`,
+		"mine:\n  file_sec: -1\n":           "f.yml:2: mine.file_sec is negative",
+		"mine:\n  scope: every\n":           `f.yml:2: mine.scope "every" is unknown; known are own, all`,
 		"mine:\n  base: head\n":             "f.yml:2: mine.base is parent or cutoff, not head",
 		"repeats: 1\nmine:\n  test: make\n": "f.yml:3: mine.test and mine.report go with mine.dockerfile; without one the environment is proposed",
 	} {
@@ -44,11 +46,11 @@ func TestMiningIsInTheSchema(t *testing.T) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		t.Fatal(err)
 	}
-	all, err := json.Marshal(Mining{"a", "b", "c", "d", "e", "f", "g"})
+	all, err := json.Marshal(Mining{"a", "b", "c", "d", "e", "f", "g", "all", 9})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var fields map[string]string
+	var fields map[string]any
 	if err := json.Unmarshal(all, &fields); err != nil {
 		t.Fatal(err)
 	}

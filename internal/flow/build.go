@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,9 +38,14 @@ type BuildRequest struct {
 	Dockerfile string
 	Test       []string
 	Format     string
-	// All makes the whole test suite the tests that must go on passing.
-	All bool
+	// All makes the whole test suite the tests that must go on passing,
+	// FileSec bounds each file of it (0: a minute).
+	All     bool
+	FileSec int
 }
+
+// defaultFileSec is how long a file of the whole suite may take.
+const defaultFileSec = 60
 
 // BuildSummary says what became of the candidates. Kept counts tasks that
 // stood there already and would come out the same.
@@ -327,6 +333,9 @@ func propose(b BuildRequest, c *assay.Candidate, p parts) (build.Recipe, assay.R
 		}
 	}
 	in := build.Input{Files: after, Tests: tests, Changed: changed, Date: c.Source.Merged, Language: c.Language, All: b.All}
+	if b.All {
+		in.Suite = suiteFiles(after)
+	}
 	if b.Dockerfile != "" {
 		r, err := build.Given(in, build.Own{Dockerfile: b.Dockerfile, Test: b.Test, Format: b.Format})
 		if err != nil {
@@ -344,6 +353,14 @@ func propose(b BuildRequest, c *assay.Candidate, p parts) (build.Recipe, assay.R
 	return r, "", ""
 }
 
+// suiteFiles are the test files of a repository, by the rules by which mining
+// splits a change.
+func suiteFiles(t tree.Tree) []string {
+	return slices.DeleteFunc(t.Paths(), func(p string) bool {
+		return t[p].Mode == tree.Link || mine.Classify(p) != assay.ClassTest
+	})
+}
+
 // made is a task in memory: all that its folder will hold, and the shared
 // environment.
 type made struct {
@@ -356,12 +373,20 @@ type made struct {
 func compose(b BuildRequest, c *assay.Candidate, p parts, r build.Recipe, repoDir string) made {
 	env := r.Context.Clone()
 	env["Dockerfile"] = tree.Text(r.Dockerfile)
+	check := assay.Check{Name: "hidden-tests", Kind: assay.CheckTests, Command: r.Test, Report: &r.Report, Shards: r.Shards}
+	var scope assay.Scope
+	if b.All {
+		scope = assay.ScopeAll
+	}
+	if len(r.Shards) > 0 {
+		check.FileSec = cmp.Or(b.FileSec, defaultFileSec)
+	}
 	return made{
 		task: assay.Task{
 			Schema: assay.TaskSchema, ID: c.ID, Title: c.Title, Tier: suite.Mined, Kind: assay.KindCorrectness, Language: r.Language,
 			PromptFile: "prompt.md", Repository: repository(b, c, repoDir), Source: &c.Source, Base: &c.Base,
 			Environment: assay.Environment{Shared: r.Key, Setup: r.Setup, Env: r.Env, Requires: r.Requires},
-			Checks:      []assay.Check{{Name: "hidden-tests", Kind: assay.CheckTests, Command: r.Test, Report: &r.Report}},
+			Checks:      []assay.Check{check}, Scope: scope,
 		},
 		prompt: prompt(c), environment: env,
 		files: map[string]tree.Tree{"verify": p.laying().hidden(), "solution": p.solution},
@@ -403,7 +428,7 @@ func (m made) equals(e suite.Entry) (bool, error) {
 // unproven is a task without what validation writes into it.
 func unproven(t assay.Task) assay.Task {
 	t.FailToPass, t.PassToPass, t.Strength, t.Validation = nil, nil, nil, nil
-	t.Environment.Lock, t.Environment.ImageDigest = "", ""
+	t.Environment.Lock, t.Environment.ImageDigest, t.Environment.Undated = "", "", nil
 	t.Limits = assay.Limits{}
 	return t
 }

@@ -53,16 +53,18 @@ func (g *grader) runSteps(ctx context.Context, in run.Grading, steps []grade.Ste
 		}
 	}()
 	paths := run.PathsOf(box)
+	left := make([]grade.Left, len(steps))
 	laid, hidden := splitHidden(in.Verify)
 	changed, err := run.Checks(ctx, box, run.CheckRun{
 		Graded: laid.over(graded), Hidden: tree.Over(hidden, grade.Runners().In(".assay")),
 		Setup: in.Task.Environment.Setup, Env: expanded(in.Task.Environment.Env, paths), Limits: in.Limits,
 		Steps: runSteps(steps, paths), Out: in.Out,
-		Judge: func(i int, f run.StepFacts) { out = append(out, judge(steps[i], f, paths)) },
+		Judge: func(i int, f run.StepFacts) { left[i] = leftBy(f, paths) },
 	})
 	if err != nil {
 		return nil, err
 	}
+	out = judged(steps, left)
 	if len(changed) > 0 {
 		out = append(out, assay.CheckResult{
 			Name: "hidden-files", Kind: assay.CheckTestsUnmodified, Status: assay.CheckIntegrity,
@@ -86,7 +88,7 @@ func runSteps(steps []grade.Step, paths run.Paths) []run.Step {
 	out := make([]run.Step, len(steps))
 	for i, s := range steps {
 		out[i] = run.Step{
-			Name: s.Check.Name, Env: expanded(s.Env, paths), Timeout: s.Timeout, Report: workReport(s, paths),
+			Name: s.Name(), Env: expanded(s.Env, paths), Timeout: s.Timeout, Report: workReport(s, paths),
 			Argv: func(p run.Paths) []string { return s.Argv(p.Work, p.Verify, p.Report, p.Runner) },
 		}
 	}
@@ -104,7 +106,22 @@ func workReport(s grade.Step, p run.Paths) string {
 	return strings.TrimSuffix(rel, "/") + "/" + s.Report
 }
 
-func judge(s grade.Step, f run.StepFacts, p run.Paths) assay.CheckResult {
+// judged decides each check by what all its steps left; those of one check
+// follow each other.
+func judged(steps []grade.Step, left []grade.Left) []assay.CheckResult {
+	var out []assay.CheckResult
+	for i := 0; i < len(steps); {
+		n := i + 1
+		for n < len(steps) && steps[n].Check.Name == steps[i].Check.Name {
+			n++
+		}
+		out = append(out, grade.JudgeParts(steps[i:n], left[i:n]))
+		i = n
+	}
+	return out
+}
+
+func leftBy(f run.StepFacts, p run.Paths) grade.Left {
 	exit := grade.ExitFacts{
 		Code: f.Exit.Code, Signal: f.Exit.Signal, TimedOut: f.TimedOut, OOM: f.Exit.OOM,
 		CPU: f.Exit.CPU, PeakMB: f.Exit.PeakMB, Wall: f.Exit.Wall, Work: p.Work, Verify: p.Verify,
@@ -113,7 +130,7 @@ func judge(s grade.Step, f run.StepFacts, p run.Paths) assay.CheckResult {
 	if f.ReportErr != nil {
 		tail = append(tail, []byte("\n"+f.ReportErr.Error())...)
 	}
-	return grade.Judge(s, exit, f.Report, tail)
+	return grade.Left{Exit: exit, Reports: f.Report, Tail: tail}
 }
 
 // noteRestored adds to the first miss what was put back, since that is often

@@ -10,6 +10,7 @@ import (
 	"github.com/assaybot/assay/internal/assay"
 	"github.com/assaybot/assay/internal/grade"
 	"github.com/assaybot/assay/internal/run"
+	"github.com/assaybot/assay/internal/testlog"
 	"github.com/assaybot/assay/internal/tree"
 )
 
@@ -29,6 +30,12 @@ type observation struct {
 	CPUSec   float64                     `json:"cpu_seconds"`
 	PeakMB   int                         `json:"peak_mb"`
 	Tail     string                      `json:"tail,omitempty"`
+
+	// part tells the shard of each test, lost why a shard of the whole suite
+	// gave none. What the change's own tests do, the first shard, is in the
+	// fields above.
+	part map[string]int
+	lost map[int]string
 }
 
 // ran counts the tests that gave any verdict of their own.
@@ -50,6 +57,8 @@ type arm struct {
 	env     map[string]string
 	// argv changes the tests' command.
 	argv func([]string) []string
+	// steps are run in place of the task's.
+	steps []grade.Step
 }
 
 // observer runs a task's tests on trees, each in a fresh box. The next box is
@@ -59,7 +68,7 @@ type observer struct {
 	spec    run.BoxSpec
 	task    assay.Task
 	limits  assay.Limits
-	step    grade.Step
+	steps   []grade.Step
 	base    tree.Tree
 	hidden  tree.Tree
 	next    chan boxed
@@ -75,20 +84,30 @@ type boxed struct {
 
 func newObserver(ctx context.Context, sandbox run.Sandbox, spec run.BoxSpec, task assay.Task, base tree.Tree) (*observer, error) {
 	steps := grade.Steps(task)
-	if len(steps) != 1 {
-		return nil, fmt.Errorf("validating %s: it has %d checks with a command, not 1", task.ID, len(steps))
+	if n := commands(task); n != 1 || len(steps) == 0 {
+		return nil, fmt.Errorf("validating %s: it has %d checks with a command, not 1", task.ID, n)
 	}
 	probes, err := tree.FromFS(probeFiles, tree.Bounds{})
 	if err != nil {
 		return nil, err
 	}
 	o := &observer{
-		sandbox: sandbox, spec: spec, task: task, limits: spec.Limits, step: steps[0], base: base,
+		sandbox: sandbox, spec: spec, task: task, limits: spec.Limits, steps: steps, base: base,
 		hidden: tree.Over(grade.Runners(), probes.Sub("probes")).In(".assay"), next: make(chan boxed),
 	}
 	ctx, o.stop = context.WithCancel(ctx)
 	go o.supply(ctx)
 	return o, nil
+}
+
+// commands counts the checks that need a command.
+func commands(t assay.Task) (n int) {
+	for _, c := range t.Checks {
+		if !grade.IsStatic(c.Kind) {
+			n++
+		}
+	}
+	return n
 }
 
 // supply keeps one box ready. It ends with ctx and removes what nobody took.
@@ -141,24 +160,33 @@ func (o *observer) observe(ctx context.Context, a arm) (obs observation, err err
 			err = e
 		}
 	}()
-	paths := run.PathsOf(box)
-	step := runSteps([]grade.Step{o.step}, paths)[0]
-	plain := step.Argv
-	if a.argv != nil {
+	paths, steps := run.PathsOf(box), a.steps
+	if steps == nil {
+		steps = o.steps
+	}
+	made := make([]run.Step, 0, len(steps))
+	for _, s := range runSteps(steps, paths) {
+		made = append(made, a.altered(s, paths))
+	}
+	obs = observation{Arm: a.name, Tests: map[string]assay.TestStatus{}, part: map[string]int{}, lost: map[int]string{}}
+	_, err = run.Checks(ctx, box, run.CheckRun{
+		Graded: a.tree, Hidden: o.hidden, Setup: o.task.Environment.Setup, Env: expanded(o.task.Environment.Env, paths), Limits: o.limits,
+		Steps: made, Out: func(string) (io.WriteCloser, error) { return discard{}, nil },
+		Judge: func(i int, f run.StepFacts) { obs.take(steps[i], f, paths) },
+	})
+	o.tests += obs.Seconds
+	return obs, err
+}
+
+// altered is a step as an arm wants it.
+func (a arm) altered(step run.Step, paths run.Paths) run.Step {
+	if plain := step.Argv; a.argv != nil {
 		step.Argv = func(p run.Paths) []string { return expandWords(a.argv(plain(p)), p) }
 	}
-	env := expanded(o.task.Environment.Env, paths)
 	for k, v := range a.env {
 		step.Env[k] = expandWord(v, paths, step.Env[k])
 	}
-	_, err = run.Checks(ctx, box, run.CheckRun{
-		Graded: a.tree, Hidden: o.hidden, Setup: o.task.Environment.Setup, Env: env, Limits: o.limits,
-		Steps: []run.Step{step}, Out: func(string) (io.WriteCloser, error) { return discard{}, nil },
-		Judge: func(_ int, f run.StepFacts) { obs = o.read(f, paths) },
-	})
-	obs.Arm = a.name
-	o.tests += obs.Seconds
-	return obs, err
+	return step
 }
 
 // expandWord fills a probe's placeholders: {runner} and {old}, the value that
@@ -180,24 +208,53 @@ type discard struct{}
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
 func (discard) Close() error                { return nil }
 
-// read turns what the command left into an observation.
-func (o *observer) read(f run.StepFacts, p run.Paths) observation {
-	obs := observation{
-		Tests: map[string]assay.TestStatus{}, Exit: f.Exit.Code, TimedOut: f.TimedOut, OOM: f.Exit.OOM,
-		Seconds: f.Exit.Wall.Seconds(), CPUSec: f.Exit.CPU.Seconds(), PeakMB: f.Exit.PeakMB,
-		Tail: tail(append(append([]byte(nil), f.Stdout...), f.Stderr...), 2000),
+// take adds what a step's command left. What goes wrong in a shard of the
+// whole suite costs that shard; in the change's own tests it is the task's.
+func (obs *observation) take(s grade.Step, f run.StepFacts, p run.Paths) {
+	obs.Seconds += f.Exit.Wall.Seconds()
+	obs.CPUSec += f.Exit.CPU.Seconds()
+	obs.PeakMB = max(obs.PeakMB, f.Exit.PeakMB)
+	log, err := grade.Read(s, grade.ExitFacts{Code: f.Exit.Code, Work: p.Work, Verify: p.Verify}, f.Report)
+	if s.Part > 0 {
+		if why := lostShard(s, f, log, err); why != "" {
+			obs.lost[s.Part] = why
+			return
+		}
+	} else {
+		obs.Exit, obs.TimedOut, obs.OOM = f.Exit.Code, f.TimedOut, f.Exit.OOM
+		obs.Tail = tail(append(append([]byte(nil), f.Stdout...), f.Stderr...), 2000)
+		if err != nil {
+			obs.Suspect = append(obs.Suspect, err.Error())
+			return
+		}
+		obs.Built = len(log.BuildFailed) == 0
+		obs.Suspect = append(obs.Suspect, log.Suspect...)
 	}
-	log, err := grade.Read(o.step, grade.ExitFacts{Code: f.Exit.Code, Work: p.Work, Verify: p.Verify}, f.Report)
-	if err != nil {
-		obs.Suspect = append(obs.Suspect, err.Error())
-		return obs
-	}
-	obs.Built = len(log.BuildFailed) == 0
-	obs.Suspect = append(obs.Suspect, log.Suspect...)
 	for _, t := range log.Tests {
-		obs.Tests[t.ID] = t.Status
+		if old, twice := obs.Tests[t.ID]; twice && broke(old) {
+			continue // of two tests with one name the failing one counts
+		}
+		obs.Tests[t.ID], obs.part[t.ID] = t.Status, s.Part
 	}
-	return obs
+}
+
+// lostShard says why a shard of the whole suite tells nothing, "" if it does.
+func lostShard(s grade.Step, f run.StepFacts, log testlog.Log, err error) string {
+	switch {
+	case f.TimedOut:
+		return fmt.Sprintf("it took more than %s", s.Timeout)
+	case f.Exit.OOM:
+		return "it ran out of memory"
+	case err != nil:
+		return err.Error()
+	case len(log.Suspect) > 0:
+		return log.Suspect[0]
+	case len(log.Tests) == 0:
+		return "no test in it gives a verdict"
+	case f.Exit.Code != 0 && !s.Explains(log):
+		return fmt.Sprintf("exit status %d although no test failed", f.Exit.Code)
+	}
+	return ""
 }
 
 func tail(b []byte, n int) string {

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,9 @@ type prover struct {
 	before tree.Tree
 	after  tree.Tree
 	runs   map[string]int
-	probes []observation
+	// dropped are files of the whole suite that don't run, and why.
+	dropped map[string]string
+	probes  []observation
 	befores,
 	afters []observation
 }
@@ -65,8 +68,8 @@ type prover struct {
 // machinery; what the task lacks is in the proof.
 func (f *Flow) proveTask(ctx context.Context, sandbox Sandbox, v ValidateRequest, e suite.Entry) (out proven, err error) {
 	began := f.Now()
-	p := &prover{f: f, req: v, task: e.Task, box: sandbox, runs: map[string]int{}}
-	p.task.FailToPass, p.task.PassToPass = nil, nil
+	p := &prover{f: f, req: v, task: e.Task, box: sandbox, runs: map[string]int{}, dropped: map[string]string{}}
+	p.task.FailToPass, p.task.PassToPass, p.task.Validation = nil, nil, nil
 	if p.job, err = f.taskJob(ctx, e); err != nil {
 		return out, err
 	}
@@ -121,13 +124,16 @@ func (p *prover) spec() run.BoxSpec {
 func (p *prover) see(ctx context.Context, a arm) (observation, error) {
 	o, err := p.obs.observe(ctx, a)
 	p.runs[a.name]++
+	if err == nil && a.steps == nil {
+		p.forget(o)
+	}
 	return o, err
 }
 
 // prove is the matrix of DESIGN section 7. It stops as soon as the rest can't
 // change the answer.
 func (p *prover) prove(ctx context.Context, out *proven) error {
-	steps := []func(context.Context, *proven) error{p.pairs, p.probe, p.references, p.ablate}
+	steps := []func(context.Context, *proven) error{p.baseRun, p.pairs, p.probe, p.references, p.ablate}
 	for _, step := range steps {
 		if err := step(ctx, out); err != nil || out.Reason != "" {
 			return err
@@ -253,6 +259,7 @@ func orderKind(t assay.Task) string {
 func (p *prover) references(ctx context.Context, out *proven) error {
 	job := p.job
 	job.Task.FailToPass, job.Task.PassToPass = out.FailToPass, out.PassToPass
+	job.Task.Validation = p.task.Validation
 	for _, x := range []struct {
 		agent  string
 		passes bool
@@ -307,13 +314,14 @@ func (p *prover) ablate(ctx context.Context, out *proven) error {
 	}
 	laid, _ := splitHidden(p.job.Verify)
 	s := &assay.Strength{}
+	mended, kept := p.ownTests(out.FailToPass), p.ownTests(out.PassToPass)
 	for _, a := range spread(all, p.req.Hunks) {
-		o, err := p.see(ctx, arm{name: "ablation", tree: laid.over(a.tree)})
+		o, err := p.see(ctx, arm{name: "ablation", tree: laid.over(a.tree), steps: p.obs.steps[:1]})
 		if err != nil {
 			return err
 		}
 		s.Hunks++
-		if missed(o, out.FailToPass) || missed(o, out.PassToPass) {
+		if missed(o, mended) || missed(o, kept) {
 			s.Noticed++
 			continue
 		}
@@ -341,7 +349,10 @@ func (p *prover) finish(out *proven, began time.Time) {
 	v := &out.validation
 	v.Status, v.Reason, v.Detail = status(out.Reason), string(out.Reason), out.Detail
 	v.When, v.Runs, v.Flaky, v.Image = p.f.Now().UTC().Truncate(time.Second), maps.Clone(p.runs), out.Flaky, p.image.Digest
-	v.Scope = "own"
+	v.Scope = cmp.Or(p.task.Scope, assay.ScopeOwn)
+	if len(p.dropped) > 0 {
+		v.Dropped = p.dropped
+	}
 	if p.obs != nil {
 		v.TestSec = round(p.obs.tests)
 	}

@@ -122,6 +122,9 @@ func (v Proved) line() string {
 		return fmt.Sprintf("%s: %s: %s", text, v.Validation.Reason, v.Validation.Detail)
 	}
 	text += fmt.Sprintf("  F2P %d  P2P %d", v.FailToPass, v.PassToPass)
+	if n := len(v.Validation.Dropped); n > 0 {
+		text += fmt.Sprintf("  dropped %d", n)
+	}
 	if v.Strength != nil {
 		text += fmt.Sprintf("  strength %d/%d", v.Strength.Noticed, v.Strength.Hunks)
 	}

@@ -100,28 +100,39 @@ func meaning(code int) string {
 }
 
 func judgeTests(s Step, exit ExitFacts, reports tree.Tree) assay.CheckResult {
+	log, bad := s.read(exit, reports)
+	if bad != nil {
+		return *bad
+	}
+	return s.weigh(newIndex(log, exit), exit)
+}
+
+// read is the report that a step's command left, or the verdict when there is
+// none that could be weighed.
+func (s Step) read(exit ExitFacts, reports tree.Tree) (log testlog.Log, bad *assay.CheckResult) {
+	said := func(r assay.CheckResult) (testlog.Log, *assay.CheckResult) { return testlog.Log{}, &r }
 	if s.Check.Report == nil || !slices.Contains(testlog.Formats(), s.Check.Report.Format) {
-		return verdict(s.Check, assay.CheckBroken, "the check names no known report format")
+		return said(verdict(s.Check, assay.CheckBroken, "the check names no known report format"))
 	}
 	if end := exit.abnormal(); end != "" {
-		return s.unread(assay.CheckFailed, end)
+		return said(s.unread(assay.CheckFailed, end))
 	}
 	files, why := s.files(reports)
 	switch {
 	case why == "" && len(files) > 0:
 	case exit.Code == tampered && s.ownRunner():
-		return s.unread(assay.CheckIntegrity, "the code under test replaced the report")
+		return said(s.unread(assay.CheckIntegrity, "the code under test replaced the report"))
 	case why != "":
-		return s.unread(assay.CheckFailed, why)
+		return said(s.unread(assay.CheckFailed, why))
 	default:
 		why = fmt.Sprintf("the command wrote no report (exit status %d%s)", exit.Code, meaning(exit.Code))
-		return s.unread(assay.CheckFailed, why)
+		return said(s.unread(assay.CheckFailed, why))
 	}
 	log, err := testlog.ParseAll(s.Check.Report.Format, files)
 	if err != nil {
-		return verdict(s.Check, assay.CheckBroken, "%v", err)
+		return said(verdict(s.Check, assay.CheckBroken, "%v", err))
 	}
-	return s.weigh(newIndex(log, exit), exit)
+	return log, nil
 }
 
 // files picks the report out of the folder; why says what is wrong with it.

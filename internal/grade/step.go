@@ -1,8 +1,10 @@
 package grade
 
 import (
+	"fmt"
 	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +25,11 @@ type Step struct {
 	// seed, and what the task states.
 	Env map[string]string
 
+	// Words stand for {tests}: the files or packages of a shard. Part counts
+	// the shards of a check from 0.
+	Words []string
+	Part  int
+
 	wanted []string // must have passed
 	kept   []string // must have passed, or failed as expected (xfail)
 	all    bool     // every test of the report is wanted
@@ -37,9 +44,54 @@ func Steps(task assay.Task) []Step {
 		if IsStatic(c.Kind) {
 			continue
 		}
-		out = append(out, newStep(task, c))
+		s := newStep(task, c)
+		if len(c.Shards) == 0 {
+			out = append(out, s)
+			continue
+		}
+		out = append(out, s.parts(task)...)
 	}
 	return out
+}
+
+// parts are the shards of a step. Without the scope "all", only the first
+// runs: the change's own tests. What validation dropped is left out.
+func (s Step) parts(task assay.Task) []Step {
+	shards := s.Check.Shards
+	if task.Scope != assay.ScopeAll {
+		shards = shards[:1]
+	}
+	var dropped map[string]string
+	if task.Validation != nil {
+		dropped = task.Validation.Dropped
+	}
+	out := make([]Step, 0, len(shards))
+	for i, words := range shards {
+		words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { _, is := dropped[w]; return is })
+		if len(words) > 0 {
+			part := s.With(words)
+			part.Part = i
+			if limit := time.Duration(s.Check.FileSec*len(words)) * time.Second; limit > 0 && (i > 0 || limit > s.Timeout) {
+				part.Timeout = limit
+			}
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// With is the step for other words in place of {tests}.
+func (s Step) With(words []string) Step {
+	s.Words = words
+	return s
+}
+
+// Name tells the steps of a task apart.
+func (s Step) Name() string {
+	if s.Part == 0 {
+		return s.Check.Name
+	}
+	return fmt.Sprintf("%s-%d", s.Check.Name, s.Part+1)
 }
 
 func newStep(task assay.Task, c assay.Check) Step {
@@ -110,12 +162,25 @@ func (s Step) Argv(work, verify, report, runner string) []string {
 	if s.Report != "" && s.dir == "" {
 		at = path.Join(report, s.Report)
 	}
-	r := strings.NewReplacer("{work}", work, "{verify}", verify, "{report}", at, "{runner}", runner)
-	out := make([]string, len(s.Check.Command))
-	for i, a := range s.Check.Command {
-		out[i] = r.Replace(a)
+	r := strings.NewReplacer("{work}", work, "{verify}", verify, "{report}", at, "{runner}", runner, "{tests}", shellWords(s.Words))
+	out := make([]string, 0, len(s.Check.Command)+len(s.Words))
+	for _, a := range s.Check.Command {
+		if a == "{tests}" {
+			out = append(out, s.Words...)
+			continue
+		}
+		out = append(out, r.Replace(a))
 	}
 	return out
+}
+
+// shellWords are words as /bin/sh takes them.
+func shellWords(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	}
+	return strings.Join(out, " ")
 }
 
 // Dir is the folder to fetch after the command, for the tree that Judge

@@ -170,6 +170,10 @@ func (s Step) explains(x index) bool {
 	return len(x.log.BuildFailed) > 0
 }
 
+// Explains tells whether a report holds a reason for an exit status other than
+// 0: a test that failed, or that couldn't be built.
+func (s Step) Explains(log testlog.Log) bool { return s.explains(index{log: log}) }
+
 // describeMisses is "2 of 5 tests didn't pass: a failed (why), b is missing".
 func describeMisses(r assay.CheckResult, log testlog.Log) string {
 	if len(r.Misses) == 0 {

@@ -170,18 +170,46 @@ func (c *cleaner) reports() {
 
 // protectedFiles puts the built-in list and the task's own globs back.
 func (c *cleaner) protectedFiles() {
-	globs := protected(c.task)
+	globs, suite := protected(c.task), suiteTest(c.task)
 	for _, ch := range c.changes() {
 		switch {
 		case tree.Match(globs, ch.Path):
 			c.restore(ch, "it steers the tests; put back")
 		case tree.Match(c.task.Protected, ch.Path):
 			c.restore(ch, "the task protects it; put back")
+		case suite(ch.Path):
+			c.restore(ch, "it is a test that must go on passing; put back")
 		case testRunnerPackage(ch.Path):
 			c.restore(ch, "it is part of a test program; put back")
 		case viteConfig(ch.Path) && (aboutTests(c.base[ch.Path]) || aboutTests(c.after[ch.Path])):
 			c.restore(ch, "it configures vitest; put back")
 		}
+	}
+}
+
+// suiteTest tells the test files of a task whose whole suite must go on
+// passing: an agent that edits a test it broke has broken it all the same. A
+// shard's word is a file, a Go package, a target of cargo or a Java class.
+func suiteTest(task assay.Task) func(p string) bool {
+	words := map[string]bool{}
+	for _, s := range Steps(task) {
+		for _, w := range s.Words {
+			words[path.Clean(w)] = true
+		}
+	}
+	return func(p string) bool {
+		stem := strings.TrimSuffix(path.Base(p), path.Ext(p))
+		switch {
+		case len(words) == 0:
+			return false
+		case words[p]:
+			return true
+		case strings.HasSuffix(p, "_test.go"):
+			return words[path.Dir(p)]
+		case strings.HasSuffix(p, ".java"):
+			return words[stem]
+		}
+		return strings.HasSuffix(p, ".rs") && words["--test="+stem]
 	}
 }
 

@@ -104,6 +104,8 @@ func wordsOf(t reflect.Type) []string {
 	switch t {
 	case reflect.TypeFor[assay.TaskKind]():
 		return plain(assay.KindCorrectness, assay.KindPerformance)
+	case reflect.TypeFor[assay.Scope]():
+		return plain(assay.ScopeOwn, assay.ScopeAll)
 	case reflect.TypeFor[assay.CheckKind]():
 		return plain(assay.CheckKinds()...)
 	case reflect.TypeFor[assay.Outcome]():

@@ -160,5 +160,9 @@ func miningSchema() *jsonschema.Schema {
 	} {
 		s.Properties.Set(f[0], &jsonschema.Schema{Type: "string", Description: f[1]})
 	}
+	s.Properties.Set("scope", &jsonschema.Schema{Type: "string", Enum: []any{string(assay.ScopeOwn), string(assay.ScopeAll)},
+		Description: "which existing tests must go on passing: those in the change's own test files (own, the default), or all"})
+	s.Properties.Set("file_sec", &jsonschema.Schema{Type: "integer", Minimum: json.Number("0"),
+		Description: "with scope all: seconds for one test file (default 60)"})
 	return s
 }

@@ -210,6 +210,7 @@ func TestEnumsAreComplete(t *testing.T) {
 	delete(consts, "Reason") // an open list: judges add their own
 	type all struct {
 		TaskKind        assay.TaskKind
+		Scope           assay.Scope
 		CheckKind       assay.CheckKind
 		Outcome         assay.Outcome
 		LimitKind       assay.LimitKind

@@ -20,7 +20,7 @@ func ruleOf(k assay.CheckKind) (rule, bool) {
 	case assay.CheckCommand:
 		return rule{must: []string{"command"}, may: []string{"timeout_sec"}}, true
 	case assay.CheckTests:
-		return rule{must: []string{"command", "report"}, may: []string{"timeout_sec", "tests", "must_fail"}}, true
+		return rule{must: []string{"command", "report"}, may: []string{"timeout_sec", "tests", "must_fail", "shards", "file_sec"}}, true
 	case assay.CheckFileUnchanged:
 		return rule{must: []string{"paths"}}, true
 	case assay.CheckFileContains, assay.CheckFileNotContains:
@@ -41,7 +41,8 @@ func used(k assay.Check) []string {
 		set  bool
 	}{
 		{"command", k.Command != nil}, {"timeout_sec", k.TimeoutSec != 0}, {"report", k.Report != nil},
-		{"tests", k.Tests != nil}, {"must_fail", k.MustFail != nil}, {"paths", k.Paths != nil},
+		{"tests", k.Tests != nil}, {"must_fail", k.MustFail != nil},
+		{"shards", k.Shards != nil}, {"file_sec", k.FileSec != 0}, {"paths", k.Paths != nil},
 		{"text", k.Text != ""}, {"pattern", k.Pattern != ""},
 	} {
 		if f.set {
@@ -88,11 +89,26 @@ func (c *checker) check(at string, k assay.Check) {
 	if k.TimeoutSec < 0 {
 		c.faultf(at+".timeout_sec", "check %q: timeout_sec is negative", k.Name)
 	}
+	c.shards(at, k)
 	c.command(at, k)
 	c.report(at, k)
 	c.paths(at, k)
 	c.content(at, k)
 	c.testLists(at, k)
+}
+
+// shards checks that a command that is to run in parts says where their words
+// go.
+func (c *checker) shards(at string, k assay.Check) {
+	takes := slices.ContainsFunc(k.Command, func(w string) bool { return strings.Contains(w, "{tests}") })
+	switch {
+	case k.FileSec < 0:
+		c.faultf(at+".file_sec", "check %q: file_sec is negative", k.Name)
+	case len(k.Shards) > 0 && !takes:
+		c.faultf(at+".command", "check %q: it has shards, but its command has no {tests} for their words", k.Name)
+	case len(k.Shards) == 0 && takes:
+		c.faultf(at+".command", "check %q: its command uses {tests}, but the check has no shards", k.Name)
+	}
 }
 
 // verifyRef finds what a command takes from the hidden files.

@@ -124,7 +124,13 @@ func rawDigest(data []byte) string {
 func (o *opener) digest(e Entry, c *checker, data []byte) string {
 	h := sha256.New()
 	t := e.Task
-	t.Validation, t.Strength = nil, nil
+	if v := t.Validation; v != nil { // what grading leaves out counts
+		t.Validation = nil
+		if len(v.Dropped) > 0 {
+			t.Validation = &assay.Validation{Dropped: v.Dropped}
+		}
+	}
+	t.Strength, t.Environment.Undated = nil, nil
 	t.Environment.Lock, t.Environment.ImageDigest = "", ""
 	t.Prompt, t.PromptFile = e.Prompt, ""
 	said, err := json.Marshal(t)

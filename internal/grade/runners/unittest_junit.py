@@ -2,7 +2,7 @@
 
     python3 -I unittest_junit.py --tests DIR --source DIR --report FILE
                                  [--pattern 'test_*.py'] [--must-fail ID]...
-                                 [--allow EVENT]...
+                                 [--allow EVENT]... [FILE]...
 
 Two processes: the child imports and runs the code under test, the parent has
 never seen that code and writes the report. What the child says counts only
@@ -468,6 +468,9 @@ def load_packages(root, parts, done):
 
 def child(args, emit, quit_):
     files = discover(args.tests, args.pattern)
+    if args.only:
+        only = {os.path.realpath(f) for f in args.only}
+        files = [f for f in files if os.path.realpath(f[1]) in only]
     told = set()
 
     def tell(what):
@@ -674,6 +677,7 @@ def main():
     p.add_argument("--source", required=True, action="append", help="folder of the code under test; may be repeated")
     p.add_argument("--report", required=True, help="file to write")
     p.add_argument("--pattern", default="test_*.py")
+    p.add_argument("only", nargs="*", metavar="FILE", help="only these files of the hidden tests; default: all")
     p.add_argument("--must-fail", action="append", default=[], metavar="ID", help="a test that is known to fail")
     p.add_argument("--allow", action="append", default=[], metavar="EVENT",
                    help="an audit event that the code under test brings about honestly")
