@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"fmt"
@@ -251,10 +252,21 @@ func lostShard(s grade.Step, f run.StepFacts, log testlog.Log, err error) string
 		return log.Suspect[0]
 	case len(log.Tests) == 0:
 		return "no test in it gives a verdict"
-	case f.Exit.Code != 0 && !s.Explains(log):
+	}
+	for _, t := range log.Tests {
+		if strings.HasPrefix(t.ID, "assay::") { // our own runner's word on the whole
+			return cmp.Or(firstOf(t.Message), t.ID+" "+string(t.Status))
+		}
+	}
+	if f.Exit.Code != 0 && !s.Explains(log) {
 		return fmt.Sprintf("exit status %d although no test failed", f.Exit.Code)
 	}
 	return ""
+}
+
+func firstOf(text string) string {
+	first, _, _ := strings.Cut(text, "\n")
+	return first
 }
 
 func tail(b []byte, n int) string {

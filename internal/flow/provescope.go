@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/assaybot/assay/internal/assay"
@@ -26,12 +25,7 @@ func (p *prover) baseRun(ctx context.Context, out *proven) error {
 	if err != nil {
 		return err
 	}
-	for id, s := range o.Tests {
-		if s == assay.TestFailed || s == assay.TestError {
-			out.validation.BaseFailing = append(out.validation.BaseFailing, id)
-		}
-	}
-	sort.Strings(out.validation.BaseFailing)
+	p.noteFailing(o)
 	for _, s := range a.steps {
 		if why, lost := o.lost[s.Part]; lost {
 			if err := p.narrow(ctx, s, why); err != nil {
@@ -40,7 +34,17 @@ func (p *prover) baseRun(ctx context.Context, out *proven) error {
 		}
 	}
 	p.refit()
+	out.validation.BaseFailing = slices.Sorted(maps.Keys(p.failing))
 	return nil
+}
+
+// noteFailing keeps which tests of the base fail.
+func (p *prover) noteFailing(o observation) {
+	for id, s := range o.Tests {
+		if s == assay.TestFailed || s == assay.TestError {
+			p.failing[id] = true
+		}
+	}
 }
 
 // baseSteps are the steps that the base can run: without test files that the
@@ -93,7 +97,9 @@ func (p *prover) narrow(ctx context.Context, s grade.Step, why string) error {
 			if err := p.narrow(ctx, part, why); err != nil {
 				return err
 			}
+			continue
 		}
+		p.noteFailing(o)
 	}
 	return nil
 }

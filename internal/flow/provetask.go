@@ -59,6 +59,7 @@ type prover struct {
 	runs   map[string]int
 	// dropped are files of the whole suite that don't run, and why.
 	dropped map[string]string
+	failing map[string]bool // tests that fail in the base
 	probes  []observation
 	befores,
 	afters []observation
@@ -68,7 +69,7 @@ type prover struct {
 // machinery; what the task lacks is in the proof.
 func (f *Flow) proveTask(ctx context.Context, sandbox Sandbox, v ValidateRequest, e suite.Entry) (out proven, err error) {
 	began := f.Now()
-	p := &prover{f: f, req: v, task: e.Task, box: sandbox, runs: map[string]int{}, dropped: map[string]string{}}
+	p := &prover{f: f, req: v, task: e.Task, box: sandbox, runs: map[string]int{}, dropped: map[string]string{}, failing: map[string]bool{}}
 	p.task.FailToPass, p.task.PassToPass, p.task.Validation = nil, nil, nil
 	if p.job, err = f.taskJob(ctx, e); err != nil {
 		return out, err
