@@ -26,11 +26,12 @@ func step() flow.GitHub {
 	}
 	if token := os.Getenv("GITHUB_TOKEN"); token != "" {
 		g.Open = func(repo string) (publish.Target, error) { return target(token, repo) }
+		g.Desk = func(repo string) (publish.Desk, error) { return target(token, repo) }
 	}
 	return g
 }
 
-func target(token, name string) (publish.Target, error) {
+func target(token, name string) (publish.Desk, error) {
 	host, err := github.HostOf(os.Getenv("GITHUB_API_URL"), os.Getenv("GITHUB_GRAPHQL_URL"), os.Getenv("GITHUB_SERVER_URL"))
 	if err != nil {
 		return nil, err

@@ -44,6 +44,8 @@ fails is rejected with its reason. Nothing is run: 'assay validate' does that.`,
 	fl.StringVar(&o.req.Repo, "repo", "", "`path` or address of the repository (default: the one that was mined)")
 	fl.StringSliceVar(&o.req.IDs, "id", nil, "only these `candidates`")
 	fl.BoolVar(&o.req.Accepted, "accepted", false, "only candidates that a reviewer accepted")
+	fl.BoolVar(&o.req.New, "new", false, "leave out candidates that validation has a final word on")
+	fl.IntVar(&o.req.Issue, "issue", 0, "only candidates whose change is for this `number` of an issue")
 	fl.IntVar(&o.req.Most, "most", 0, "at most `N` candidates")
 	fl.BoolVar(&o.req.All, "all-tests", false, "the whole test suite must go on passing, not only the change's own test files")
 	fl.IntVar(&o.req.FileSec, "file-timeout", 0, "with --all-tests: `seconds` for one test file; one that takes longer is left out and listed (default 60)")

@@ -31,6 +31,10 @@ type BuildRequest struct {
 	IDs []string
 	// Accepted takes only candidates that a reviewer accepted.
 	Accepted bool
+	// New leaves out those that validation has a final word on, Issue takes
+	// only those whose change is for an issue, 0 for all.
+	New   bool
+	Issue int
 	// Most bounds how many are built, 0 for all.
 	Most int
 	// Dockerfile is used for all tasks in place of a proposal, with Test and
@@ -117,6 +121,12 @@ func (b BuildRequest) choose(store candidates.Store, all []assay.Candidate) ([]i
 func (b BuildRequest) wants(c assay.Candidate, d assay.Decision) bool {
 	if len(b.IDs) > 0 {
 		return slices.Contains(b.IDs, c.ID)
+	}
+	if b.Issue > 0 && !OfIssue(c, b.Issue) {
+		return false
+	}
+	if b.New && (c.Status == assay.StatusValid || c.Status == assay.StatusQuarantined) {
+		return false
 	}
 	if c.Status == assay.StatusRejected || d == assay.Reject || (b.Accepted && d != assay.Accept) {
 		return false

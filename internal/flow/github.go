@@ -23,6 +23,9 @@ type GitHub struct {
 	Actions bool
 	// Open is the repository as a target to post to; nil without a token.
 	Open func(repo string) (publish.Target, error)
+	// Desk is the same with what proposing and answering need; nil without a
+	// token.
+	Desk func(repo string) (publish.Desk, error)
 }
 
 // event is what is read of a workflow's event.

@@ -40,8 +40,12 @@ type Branch interface {
 // the repository of the workflow, or else for the origin of this folder.
 type HistoryPlace struct{ Remote, Branch string }
 
-// open opens the branch.
 func (f *Flow) historyBranch(ctx context.Context, p HistoryPlace) (Branch, error) {
+	return f.openBranch(ctx, p, history.Folder)
+}
+
+// openBranch opens the branch of a place, with the files below a folder.
+func (f *Flow) openBranch(ctx context.Context, p HistoryPlace, folder string) (Branch, error) {
 	if f.Branches == nil {
 		return nil, assay.Userf("this program can't reach branches of a remote")
 	}
@@ -54,7 +58,7 @@ func (f *Flow) historyBranch(ctx context.Context, p HistoryPlace) (Branch, error
 	if remote == "" {
 		return nil, assay.Userf("no repository is named whose branch holds the history; name it with --remote")
 	}
-	return f.Branches(ctx, remote, cmp.Or(p.Branch, HistoryBranch), history.Folder)
+	return f.Branches(ctx, remote, cmp.Or(p.Branch, HistoryBranch), folder)
 }
 
 // readHistory are the runs of a branch; files that can't be read are told on

@@ -88,6 +88,8 @@ func (s *Server) writeRoutes(in register) {
 	in("DELETE /issue-comments/{id}", "issues", place.deleteComment)
 	in("POST /issues/{number}/labels", "issues", place.addLabels)
 	in("DELETE /issues/{number}/labels/{label}", "issues", place.removeLabel)
+	in("POST /pulls", "pull_requests", place.createPull)
+	in("PATCH /pulls/{number}", "pull_requests", place.updatePull)
 	in("POST /labels", "issues", place.createLabel)
 	in("POST /check-runs", "checks", place.createCheck)
 	in("PATCH /check-runs/{id}", "checks", place.updateCheck)

@@ -5,17 +5,22 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 )
 
 func (p place) getRepo() { write(p.w, http.StatusOK, p.repository(p.Repo)) }
 
 func (p place) listPulls() {
-	state := or(p.r.URL.Query().Get("state"), "open")
+	state, head := or(p.r.URL.Query().Get("state"), "open"), p.r.URL.Query().Get("head")
 	var out []*Pull
-	for _, one := range p.Pulls {
+	for i := range p.Pulls {
+		one := p.Pulls[len(p.Pulls)-1-i] // the newest first
+		if head != "" && (one.HeadRepo != "" || head != p.Owner+":"+one.Head) {
+			continue
+		}
 		if state == "all" || (one.State == "OPEN") == (state == "open") {
-			out = append(out, one)
+			out = append(out, p.fresh(one))
 		}
 	}
 	write(p.w, http.StatusOK, each(page(p, out), func(one *Pull) object { return p.pull(one, false) }))
@@ -33,6 +38,9 @@ func (p place) listIssues() {
 	state := or(p.r.URL.Query().Get("state"), "open")
 	var out []*Issue
 	for _, one := range p.Issues {
+		if label := p.r.URL.Query().Get("labels"); label != "" && !slices.Contains(one.Labels, label) {
+			continue
+		}
 		if state == "all" || strings.EqualFold(one.State, state) {
 			out = append(out, one)
 		}

@@ -20,12 +20,17 @@ type Repo struct {
 	Heads       map[string]string // branch to commit
 	Files       map[string][]byte // of the default branch, by path
 	Permissions map[string]string // login to admin, maintain, write, triage, read
-	Labels      []string
-	Pulls       []*Pull
-	Issues      []*Issue
-	Checks      []*CheckRun
-	next        int
-	createdAt   time.Time
+	// Resolve tells the tip of a branch of a git repository that stands for
+	// this one's; nil, or "", leaves it to Heads.
+	Resolve func(branch string) string
+	// NoPulls: the settings keep workflows from making pull requests.
+	NoPulls   bool
+	Labels    []string
+	Pulls     []*Pull
+	Issues    []*Issue
+	Checks    []*CheckRun
+	next      int
+	createdAt time.Time
 }
 
 // FullName is "owner/name".
