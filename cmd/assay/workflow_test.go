@@ -60,7 +60,7 @@ func TestWorkflowOfAPullRequest(t *testing.T) {
 	}
 	log := read(t, filepath.Join(s.store, "log"))
 	for _, line := range strings.Split(log, "\n") {
-		if strings.Contains(line, "ref="+head) && !strings.HasSuffix(line, "sparse=variants") {
+		if strings.Contains(line, "ref="+head) && !strings.HasSuffix(line, "sparse=variants .claude .codex .gemini .opencode") {
 			t.Errorf("more of the head than its variants was checked out: %s", line)
 		}
 	}
@@ -128,4 +128,29 @@ func counts() model.Script {
 		}
 		return gives(req, n)
 	}
+}
+
+// A pull request that changes AGENTS.md: both sides are measured on the same
+// tasks, and what got worse is told. The agent here does what it is told.
+func TestWorkflowOfAChangeOfInstructions(t *testing.T) {
+	s := newStage(t)
+	s.configure("[{name: command, command: [sh, -c, 'cat >/dev/null; sh AGENTS.md']}]")
+	s.file("AGENTS.md", "echo hello >hello.txt; printf '1\\n2\\n3\\n' >numbers.txt\n")
+	s.ok(os.Symlink("AGENTS.md", filepath.Join(s.dir, "CLAUDE.md")))
+	base := s.commit("What agents are told")
+	s.git.Git("checkout", "--quiet", "-b", "change")
+	s.file("AGENTS.md", "echo hello >hello.txt\n")
+	s.file(".claude/settings.json", "{}\n")
+	head := s.commit("Other words")
+	s.git.Git("checkout", "--quiet", "main")
+	s.ok(s.git.Err())
+	number := s.repo.AddPull(fake.Pull{Thread: fake.Thread{Author: fake.User("dana")}, HeadSHA: head}).Number
+	s.run("pull_request", "assay-pull-request.yml", pullEvent(number, base, head, "acme/shop", "dana"))
+	checks, comments := s.posted(number)
+	if len(checks) != 1 || len(comments) != 1 {
+		t.Fatalf("%d check runs, %d comments", len(checks), len(comments))
+	}
+	says(t, "the title", checks[0].Title, "1/2 resolved, was 2/2")
+	says(t, "the comment", comments[0].Body, "count", "instructions")
+	s.onlyTheReportCalls("head-results")
 }

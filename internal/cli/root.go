@@ -118,7 +118,7 @@ Start with 'assay demo', then 'assay doctor' to see what this machine can do.`,
 		return usageError{err: nearestFlag(c, err), cmd: c.CommandPath()}
 	})
 	root.AddCommand(
-		newInit(f, initRun), newRun(f, runRun), newPlan(f, planRun), newMerge(f, mergeRun), newHistory(f), newPropose(f, proposeRun), newIssue(f, issueRun), newReport(f, reportRun), newCompare(f, compareRun), newPublish(f, publishRun), newGrade(f, gradeRun), newLint(f, lintRun),
+		newInit(f, initRun), newRun(f, runRun), newPlan(f, planRun), newMerge(f, mergeRun), newHistory(f), newPropose(f, proposeRun), newIssue(f, issueRun), newReport(f, reportRun), newCompare(f, compareRun), newPublish(f, publishRun), newGrade(f, gradeRun), newLint(f, lintRun), newVariant(f, variantRun),
 		newMine(f, mineRun), newBuild(f, buildRun), newValidate(f, validateRun), newYield(f, yieldRun), newReview(f, reviewRun),
 		newSchema(f), newDoctor(f, doctorRun), newClean(f, cleanRun), newDemo(f, demoRun),
 	)

@@ -79,7 +79,7 @@ func shippedOne(t *testing.T, name string) workflow {
 // are treated like a fork's and told so, in place of failing without a key.
 func TestRow13DependabotIsAFork(t *testing.T) {
 	w := shippedOne(t, "pull-request.yml")
-	guard, outside := fmt.Sprint(w.jobs["base"]["if"]), fmt.Sprint(w.jobs["outside"]["if"])
+	guard, outside := fmt.Sprint(w.jobs["changes"]["if"]), fmt.Sprint(w.jobs["outside"]["if"])
 	for _, part := range []string{"github.event.pull_request.user.login != 'dependabot[bot]'", "github.actor != 'dependabot[bot]'"} {
 		if !strings.Contains(guard, part) {
 			t.Errorf("the guard lacks %s: %s", part, guard)
@@ -104,7 +104,7 @@ func TestRow20WhoPushedMakesNothingRed(t *testing.T) {
 		if strings.Contains(cond, "always()") || strings.Contains(cond, "failure()") {
 			t.Errorf("job %s runs whatever happened: %s", name, cond)
 		}
-		if strings.Contains(cond, "[bot]") && name != "base" && name != "outside" {
+		if strings.Contains(cond, "[bot]") && name != "changes" && name != "outside" {
 			t.Errorf("job %s asks who pushed: %s", name, cond)
 		}
 	}

@@ -303,7 +303,7 @@ func event(expr string) bool { return strings.Contains(expr, "github.event.pull_
 func TestPullRequestsHeadIsDataOnly(t *testing.T) {
 	text := string(shipped(t)["../../.github/workflows/pull-request.yml"])
 	for _, line := range strings.Split(text, "\n") {
-		if event(line) && !strings.Contains(line, "variants-ref:") && !strings.Contains(line, "HEAD_SHA:") {
+		if event(line) && !strings.Contains(line, "variants-ref:") && !strings.Contains(line, "HEAD_SHA:") && strings.TrimSpace(line) != "ref: ${{ github.event.pull_request.head.sha }}" {
 			t.Errorf("the head is used in %q", line)
 		}
 	}
@@ -311,7 +311,14 @@ func TestPullRequestsHeadIsDataOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	guard := fmt.Sprint(w.jobs["base"]["if"])
+	// One job looks at files of the head itself: whether they differ.
+	looks := w.jobs["changes"]
+	_, secrets := looks["secrets"]
+	script := fmt.Sprint(looks["steps"])
+	if secrets || strings.Contains(script, "secrets.") || strings.Contains(script, "assay ") || strings.Contains(script, "uses:./") || strings.Contains(script, "cd head") {
+		t.Errorf("the job that looks at the head does more than that: %s", script)
+	}
+	guard := fmt.Sprint(looks["if"])
 	for _, part := range []string{"head.repo.full_name == github.repository", "dependabot[bot]"} {
 		if !strings.Contains(guard, part) {
 			t.Errorf("the guard %q lacks %s", guard, part)
@@ -320,14 +327,14 @@ func TestPullRequestsHeadIsDataOnly(t *testing.T) {
 	for name, j := range w.jobs {
 		_, secrets := j["secrets"]
 		needs := fmt.Sprint(j["needs"])
-		if secrets && name != "base" && !strings.Contains(needs, "base") {
+		if secrets && !strings.Contains(needs, "changes") {
 			t.Errorf("job %s gets secrets without the guard", name)
 		}
 	}
 	shards := string(shipped(t)["../../.github/workflows/shards.yml"])
 	checkouts := strings.Split(shards, "- uses: actions/checkout@")
 	for _, c := range checkouts {
-		if strings.Contains(c, "${{ inputs.variants-ref }}") && !strings.Contains(shards, "sparse-checkout: ${{ inputs.variants-dir }}") {
+		if strings.Contains(c, "ref: ${{ inputs.variants-ref }}") && !strings.Contains(c, "sparse-checkout: |\n            ${{ inputs.variants-dir }}\n            .claude\n") {
 			t.Error("more than the variants is checked out")
 		}
 	}
