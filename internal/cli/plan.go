@@ -51,7 +51,7 @@ results.`,
 	fl.StringArrayVar(&o.req.Results, "results", nil, "results `folder` of an earlier run (repeatable); one that is missing is no mistake")
 	fl.StringVar(&o.history, "history", "", "`address` of the repository whose branch has the history of results, or auto for the workflow's own")
 	fl.StringVar(&o.branch, "history-branch", flow.HistoryBranch, "`branch` of the history")
-	fl.DurationVar(&o.req.MaxAge, "max-age", 0, "answers of the history that are older than this `age`, such as 20h, are asked for again (default: none is)")
+	fl.DurationVar(&o.req.MaxAge, "max-age", 0, "answers of the history that are younger than this `age`, such as 20h, aren't asked for again (default: all are)")
 	fl.BoolVar(&o.req.All, "all", false, "plan what has an answer, too; --results teach durations only")
 	fl.Float64Var(&o.req.Minutes, "minutes", 60, "expected `minutes` of one shard")
 	fl.IntVar(&o.req.Most, "most", 0, "at most `N` shards (default and limit 240: a matrix has 256 jobs)")

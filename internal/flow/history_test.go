@@ -216,7 +216,7 @@ func TestHistoryMakesShardsEven(t *testing.T) {
 func TestHistoryTakesAnswersOutOfThePlan(t *testing.T) {
 	b := filled(t, nightOf("a", morning.Add(-30*time.Hour), "+"), nightOf("b", morning.Add(-2*time.Hour), "+"))
 	whole := assay.Plan{Trials: []assay.Trial{{ID: "a-0"}, {ID: "b-0"}, {ID: "c-0"}}}
-	for age, want := range map[time.Duration]int{0: 1, 20 * time.Hour: 2, time.Minute: 3} {
+	for age, want := range map[time.Duration]int{0: 3, 48 * time.Hour: 1, 20 * time.Hour: 2, time.Minute: 3} {
 		p, err := historyFlow(b).past(t.Context(), PlanRequest{History: &HistoryPlace{}, MaxAge: age}, assay.Request{})
 		if err != nil {
 			t.Fatal(err)

@@ -62,7 +62,7 @@ func (p *past) learn(now time.Time, maxAge time.Duration) {
 	for _, r := range p.runs {
 		for _, one := range r.Results() {
 			p.results = append(p.results, one)
-			if one.Outcome.Final() && (maxAge <= 0 || now.Sub(one.Finished) <= maxAge) {
+			if one.Outcome.Final() && now.Sub(one.Finished) < maxAge {
 				p.fresh[one.Trial.ID] = true
 			}
 		}

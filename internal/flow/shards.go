@@ -36,8 +36,9 @@ const maxShardsFile = 64 << 20
 // becomes a results folder that holds the plan and no attempts.
 //
 // History, if it isn't nil, is a branch of results that teaches the same, and
-// what the month has cost so far. An answer there that is older than MaxAge
-// (0: any) is asked for again.
+// what the month has cost so far. Only an answer there that is younger than
+// MaxAge isn't asked for again: it is out of the plan, since its attempts are
+// not at hand.
 type PlanRequest struct {
 	Request assay.Request
 	History *HistoryPlace

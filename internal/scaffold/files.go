@@ -72,7 +72,7 @@ func all() []planned {
 		{ConfigPath, "assay.yml", "", ""},
 		{".github/workflows/assay-evaluate.yml", "evaluate.yml", "", ""},
 		{".github/workflows/assay-nightly.yml", "nightly.yml", "3", "*"},
-		{".github/workflows/assay-mine.yml", "mine.yml", "4", "1"},
+		{".github/workflows/assay-mine.yml", "mine.yml", "4", "*"},
 		{".github/workflows/assay-label.yml", "label.yml", "", ""},
 		{".github/workflows/assay-pull-request.yml", "pull-request.yml", "", ""},
 	}

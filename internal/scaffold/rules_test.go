@@ -120,7 +120,7 @@ func brokenJob(w workflow, name string, j map[string]any) []string {
 	for scope, level := range perms {
 		if level == "write" {
 			writes[scope] = true
-			if scope != "checks" && scope != "pull-requests" {
+			if !mayWrite(w, j, scope) {
 				add("may write %s", scope)
 			}
 		}
