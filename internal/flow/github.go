@@ -39,52 +39,64 @@ type event struct {
 		PullRequest *struct{} `json:"pull_request"`
 	}
 	WorkflowRun *struct {
-		HeadSHA      string                 `json:"head_sha"`
+		HeadSHA        string `json:"head_sha"`
+		HeadBranch     string `json:"head_branch"`
+		HeadRepository struct {
+			FullName string `json:"full_name"`
+		} `json:"head_repository"`
 		PullRequests []struct{ Number int } `json:"pull_requests"`
 	} `json:"workflow_run"`
+}
+
+// subject is what an event is about; zero values are unknown.
+type subject struct {
+	Number int
+	SHA    string
+	// Head is where a run comes from that names no pull request.
+	Head publish.Head
 }
 
 // maxEvent bounds an event's file: GitHub sends no payload above 25 MB.
 const maxEvent = 32 << 20
 
 // subject is the pull request and the commit of the event: a pull request's
-// own head and not the merge that GITHUB_SHA names. Zero values are unknown.
-func (g GitHub) subject() (number int, sha string, err error) {
+// own head and not the merge that GITHUB_SHA names.
+func (g GitHub) subject() (subject, error) {
 	if g.Event == "" {
-		return 0, g.SHA, nil
+		return subject{SHA: g.SHA}, nil
 	}
 	info, err := os.Stat(g.Event)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return 0, g.SHA, nil
+		return subject{SHA: g.SHA}, nil
 	case err != nil:
-		return 0, "", err
+		return subject{}, err
 	case info.Size() > maxEvent:
-		return 0, "", assay.Userf("the event's file %s is too large", g.Event)
+		return subject{}, assay.Userf("the event's file %s is too large", g.Event)
 	}
 	data, err := os.ReadFile(g.Event)
 	if err != nil {
-		return 0, "", err
+		return subject{}, err
 	}
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
-		return 0, "", assay.Userf("the event's file %s is no JSON: %v", g.Event, err)
+		return subject{}, assay.Userf("the event's file %s is no JSON: %v", g.Event, err)
 	}
-	number, sha = e.subject(g.SHA)
-	return number, sha, nil
+	return e.subject(g.SHA), nil
 }
 
-func (e event) subject(sha string) (int, string) {
+func (e event) subject(sha string) subject {
+	run := e.WorkflowRun
 	switch {
 	case e.PullRequest != nil:
-		return e.PullRequest.Number, strings.ToLower(e.PullRequest.Head.SHA)
-	case e.WorkflowRun != nil && len(e.WorkflowRun.PullRequests) > 0:
-		return e.WorkflowRun.PullRequests[0].Number, e.WorkflowRun.HeadSHA
-	case e.WorkflowRun != nil:
-		return 0, e.WorkflowRun.HeadSHA
+		return subject{Number: e.PullRequest.Number, SHA: strings.ToLower(e.PullRequest.Head.SHA)}
+	case run != nil && len(run.PullRequests) > 0:
+		return subject{Number: run.PullRequests[0].Number, SHA: run.HeadSHA}
+	case run != nil:
+		return subject{SHA: run.HeadSHA, Head: publish.Head{Repo: run.HeadRepository.FullName, Branch: run.HeadBranch, SHA: run.HeadSHA}}
 	case e.Issue != nil && e.Issue.PullRequest != nil:
 		// The default branch's commit was not what was scored.
-		return e.Issue.Number, ""
+		return subject{Number: e.Issue.Number}
 	}
-	return 0, sha
+	return subject{SHA: sha}
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/assaybot/assay/internal/publish"
 )
 
 func TestSubjectOfAnEvent(t *testing.T) {
@@ -11,15 +13,17 @@ func TestSubjectOfAnEvent(t *testing.T) {
 		name, event string
 		number      int
 		sha         string
+		head        publish.Head
 	}{
-		{"a push", `{"ref": "refs/heads/main", "after": "x"}`, 0, "of-the-runner"},
+		{"a push", `{"ref": "refs/heads/main", "after": "x"}`, 0, "of-the-runner", publish.Head{}},
 		// GITHUB_SHA is the merge then, which is nobody's commit.
-		{"a pull request", `{"number": 7, "pull_request": {"number": 7, "head": {"sha": "HEAD"}}}`, 7, "head"},
-		{"a comment on a pull request", `{"issue": {"number": 7, "pull_request": {"url": "x"}}}`, 7, ""},
-		{"a comment on an issue", `{"issue": {"number": 7}}`, 0, "of-the-runner"},
-		{"row 14: a fork's workflow run", `{"workflow_run": {"head_sha": "run", "pull_requests": []}}`, 0, "run"},
-		{"a workflow run", `{"workflow_run": {"head_sha": "run", "pull_requests": [{"number": 7}]}}`, 7, "run"},
-		{"a schedule", `{}`, 0, "of-the-runner"},
+		{"a pull request", `{"number": 7, "pull_request": {"number": 7, "head": {"sha": "HEAD"}}}`, 7, "head", publish.Head{}},
+		{"a comment on a pull request", `{"issue": {"number": 7, "pull_request": {"url": "x"}}}`, 7, "", publish.Head{}},
+		{"a comment on an issue", `{"issue": {"number": 7}}`, 0, "of-the-runner", publish.Head{}},
+		{"row 14: a fork's workflow run", `{"workflow_run": {"head_sha": "run", "head_branch": "topic", "head_repository": {"full_name": "ann/shop"}, "pull_requests": []}}`, 0, "run",
+			publish.Head{Repo: "ann/shop", Branch: "topic", SHA: "run"}},
+		{"a workflow run", `{"workflow_run": {"head_sha": "run", "pull_requests": [{"number": 7}]}}`, 7, "run", publish.Head{}},
+		{"a schedule", `{}`, 0, "of-the-runner", publish.Head{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -27,13 +31,13 @@ func TestSubjectOfAnEvent(t *testing.T) {
 			if err := os.WriteFile(file, []byte(tt.event), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			number, sha, err := GitHub{Event: file, SHA: "of-the-runner"}.subject()
-			if number != tt.number || sha != tt.sha || err != nil {
-				t.Errorf("got #%d at %q, %v", number, sha, err)
+			got, err := GitHub{Event: file, SHA: "of-the-runner"}.subject()
+			if got.Number != tt.number || got.SHA != tt.sha || got.Head != tt.head || err != nil {
+				t.Errorf("got %+v, %v", got, err)
 			}
 		})
 	}
-	if _, _, err := (GitHub{Event: filepath.Join(t.TempDir(), "none"), SHA: "x"}).subject(); err != nil {
+	if _, err := (GitHub{Event: filepath.Join(t.TempDir(), "none"), SHA: "x"}).subject(); err != nil {
 		t.Errorf("a missing event is no fault: %v", err)
 	}
 }

@@ -38,6 +38,8 @@ type PublishRequest struct {
 	Summary                   string
 	ArtifactURL, TrialsURL    string
 	Check, Comment, AnyClosed bool
+
+	head publish.Head // of the event, where it names no pull request
 }
 
 // Publish makes the texts of a results folder's score and posts them. Where
@@ -56,7 +58,7 @@ func (f *Flow) Publish(ctx context.Context, req PublishRequest, w, log io.Writer
 		return err
 	}
 	docs := publish.Make(publish.Context{
-		Repo: req.Repo, Number: req.Number, SHA: req.SHA, RunURL: f.GitHub.Run,
+		Repo: req.Repo, Number: req.Number, SHA: req.SHA, Head: req.head, RunURL: f.GitHub.Run,
 		ArtifactURL: req.ArtifactURL, TrialsURL: req.TrialsURL, Name: req.Name, Key: req.Name,
 	}, score, gate)
 	if err := f.writeSummary(req.Summary, docs.Summary, w); err != nil {
@@ -71,14 +73,14 @@ func (f *Flow) Publish(ctx context.Context, req PublishRequest, w, log io.Writer
 
 // locate fills in repository, pull request and commit.
 func (f *Flow) locate(req *PublishRequest) error {
-	number, sha, err := f.GitHub.subject()
+	about, err := f.GitHub.subject()
 	if err != nil {
 		return err
 	}
 	req.Repo = cmp.Or(req.Repo, f.GitHub.Repo)
 	// The commit of the event isn't that of another pull request.
-	if req.Number == 0 || req.Number == number {
-		req.Number, req.SHA = cmp.Or(req.Number, number), cmp.Or(req.SHA, sha)
+	if req.Number == 0 || req.Number == about.Number {
+		req.Number, req.SHA, req.head = cmp.Or(req.Number, about.Number), cmp.Or(req.SHA, about.SHA), about.Head
 	}
 	return nil
 }

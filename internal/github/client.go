@@ -60,7 +60,8 @@ func (c *Client) failed(doing string, err error) error {
 	if !errors.As(err, &r) || r.Response == nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	said := refused{status: r.Response.StatusCode, header: r.Response.Header, message: r.Message}
+	said := refused{status: r.Response.StatusCode, header: r.Response.Header, message: r.Message,
+		approve: fmt.Sprintf("%s/organizations/%s/settings/installations", c.t.o.Host.Web, c.repo.Owner)}
 	if q := r.Response.Request; q != nil {
 		said.method, said.path = q.Method, q.URL.Path
 	}
@@ -117,6 +118,10 @@ func (c *Client) Pull(ctx context.Context, number int) (PullInfo, error) {
 	if err != nil {
 		return PullInfo{}, c.failed(fmt.Sprintf("reading pull request #%d", number), err)
 	}
+	return pullOf(p), nil
+}
+
+func pullOf(p *gh.PullRequest) PullInfo {
 	out := PullInfo{
 		Number: p.GetNumber(), Head: p.GetHead().GetSHA(), Base: p.GetBase().GetSHA(), HeadBranch: p.GetHead().GetRef(), BaseBranch: p.GetBase().GetRef(),
 		HeadRepo: p.GetHead().GetRepo().GetFullName(), Open: p.GetState() == "open", Draft: p.GetDraft(), Author: p.GetUser().GetLogin(),
@@ -125,7 +130,42 @@ func (c *Client) Pull(ctx context.Context, number int) (PullInfo, error) {
 	for _, l := range p.Labels {
 		out.Labels = append(out.Labels, l.GetName())
 	}
-	return out, nil
+	return out
+}
+
+// Head is where a pull request comes from: the full name of the repository
+// that its branch lives in, and the commit at its tip.
+type Head struct{ Repo, Branch, SHA string }
+
+// PullOf finds the pull request of a head, an open one before a closed one: a
+// workflow run of a fork's names none. One that has moved on to another commit
+// isn't it. No such pull request is number 0 and no error.
+func (c *Client) PullOf(ctx context.Context, h Head) (PullInfo, error) {
+	owner, _, ok := strings.Cut(h.Repo, "/")
+	if !ok || h.Branch == "" || h.SHA == "" {
+		return PullInfo{}, nil
+	}
+	var closed PullInfo
+	o := &gh.PullRequestListOptions{State: "all", Head: owner + ":" + h.Branch, ListOptions: gh.ListOptions{PerPage: 100}}
+	for {
+		page, resp, err := c.gh.PullRequests.List(ctx, c.repo.Owner, c.repo.Name, o)
+		if err != nil {
+			return PullInfo{}, c.failed("looking for the pull request of "+h.SHA, err)
+		}
+		for _, one := range page {
+			switch p := pullOf(one); {
+			case !strings.EqualFold(p.Head, h.SHA) || !strings.EqualFold(p.HeadRepo, h.Repo):
+			case p.Open:
+				return p, nil
+			default:
+				closed = p
+			}
+		}
+		if resp.NextPage <= o.Page {
+			return closed, nil
+		}
+		o.Page = resp.NextPage
+	}
 }
 
 // PullSeen reads a pull request that a webhook has told of. The server may not

@@ -88,6 +88,9 @@ type PermissionError struct {
 	Method, Path string
 	Message      string
 	Needs        [][]string
+	// Approve is where the owner of an App's installation accepts what the
+	// App asks for; "" where it isn't known.
+	Approve string
 }
 
 func (e *PermissionError) Error() string {
@@ -100,7 +103,11 @@ func (e *PermissionError) Error() string {
 		text += lead + ":\n  permissions:\n    " + strings.Join(lines, "\n    ")
 	}
 	if len(e.Needs) > 0 {
-		text += "\n(for an App: grant it, and have the installation accept it; a run for a fork's pull request can't have it)"
+		text += "\n(for an App: grant it, and have the installation accept it"
+		if e.Approve != "" {
+			text += " at " + e.Approve
+		}
+		text += "; a run for a fork's pull request can't have it)"
 	}
 	return text
 }
@@ -132,6 +139,7 @@ type refused struct {
 	status       int
 	header       http.Header
 	message      string
+	approve      string
 }
 
 // explain turns a refusal into the error that helps most.
@@ -144,7 +152,7 @@ func (r refused) explain(now time.Time) error {
 		}
 		return &assay.UserError{Err: e}
 	case r.status == http.StatusForbidden && permissionish(r.message):
-		return &assay.UserError{Err: &PermissionError{Method: r.method, Path: r.path, Message: r.message, Needs: r.needs()}}
+		return &assay.UserError{Err: &PermissionError{Method: r.method, Path: r.path, Message: r.message, Needs: r.needs(), Approve: r.approve}}
 	}
 	return &StatusError{Status: r.status, Method: r.method, Path: r.path, Message: r.message}
 }

@@ -105,7 +105,7 @@ func (g graph) send(ctx context.Context, body []byte) (json.RawMessage, []graphE
 	case resp.StatusCode == http.StatusBadGateway || resp.StatusCode == http.StatusGatewayTimeout || resp.StatusCode == http.StatusServiceUnavailable:
 		return nil, nil, nil, fmt.Errorf("%w (%d)", errOverload, resp.StatusCode)
 	case resp.StatusCode != http.StatusOK:
-		return nil, nil, nil, refused{"POST", req.URL.Path, resp.StatusCode, resp.Header, out.Message}.explain(g.t.o.Now())
+		return nil, nil, nil, refused{method: "POST", path: req.URL.Path, status: resp.StatusCode, header: resp.Header, message: out.Message}.explain(g.t.o.Now())
 	case decoded != nil:
 		return nil, nil, nil, assay.Infra(assay.InfraAPI, "decoding GitHub's GraphQL reply", decoded)
 	}

@@ -1,6 +1,7 @@
 package github
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -13,23 +14,41 @@ type limit struct {
 	primary bool
 	// wait is what the server told; less than zero when it didn't.
 	wait time.Duration
+	// bare is true when the reply said nothing, so that it may be something
+	// else: it is waited for a few times only.
+	bare bool
 }
+
+// maxBare is how often a refusal without a word is taken for a limit.
+const maxBare = 2
 
 // floor is the shortest wait when the server doesn't say how long.
 const floor = time.Minute
 
 // findLimit tells a limit from a refusal of another kind: a 429 always is one,
-// a 403 only when a header or its text says so.
+// a 422 only with the code "abuse", a 403 when a header or its text says so,
+// or when it says nothing at all.
 func findLimit(status int, h http.Header, body []byte, now time.Time) (limit, bool) {
-	if status != http.StatusForbidden && status != http.StatusTooManyRequests {
-		return limit{}, false
-	}
 	var said struct {
 		Message string `json:"message"`
 		Docs    string `json:"documentation_url"`
+		Errors  []struct {
+			Code string `json:"code"`
+		} `json:"errors"`
 	}
 	_ = json.Unmarshal(body, &said)
 	text := strings.ToLower(said.Message + " " + said.Docs)
+	if status == http.StatusUnprocessableEntity {
+		for _, e := range said.Errors {
+			if e.Code == "abuse" {
+				return limit{wait: -1}, true
+			}
+		}
+		return limit{}, false
+	}
+	if status != http.StatusForbidden && status != http.StatusTooManyRequests {
+		return limit{}, false
+	}
 	after, told := retryAfter(h, now)
 	spent := h.Get("X-RateLimit-Remaining") == "0"
 	switch {
@@ -38,7 +57,8 @@ func findLimit(status int, h http.Header, body []byte, now time.Time) (limit, bo
 	case containsAny(text, "not accessible", "must have"):
 		return limit{}, false
 	case !told && !spent:
-		return limit{}, false
+		bare := len(bytes.TrimSpace(body)) == 0 && h.Get("X-Accepted-GitHub-Permissions") == ""
+		return limit{wait: -1, bare: true}, bare
 	}
 	if told {
 		return limit{primary: spent, wait: after}, true

@@ -40,6 +40,12 @@ func (t *Target) Pull(ctx context.Context, number int) (publish.Pull, error) {
 	return publish.Pull{Head: p.Head, Open: p.Open, Fork: p.Fork}, told(err)
 }
 
+// PullOf finds the pull request of a head, 0 for none.
+func (t *Target) PullOf(ctx context.Context, h publish.Head) (int, error) {
+	p, err := t.c.PullOf(ctx, Head(h))
+	return p.Number, told(err)
+}
+
 // Checks are the check runs of a commit with a name.
 func (t *Target) Checks(ctx context.Context, sha, name string) ([]publish.CheckRun, error) {
 	all, err := t.c.Checks(ctx, sha, name)

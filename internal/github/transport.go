@@ -44,6 +44,7 @@ type Transport struct {
 	mu     sync.Mutex
 	until  map[string]time.Time // by resource: no request before
 	writes time.Time            // when the next write may go out
+	cache  cache
 }
 
 // How often a read is tried again, how far a write follows redirects, and the
@@ -198,11 +199,15 @@ func (t *Transport) once(ctx context.Context, a *attempt) (*http.Response, error
 	if h.Get("Accept") == "" {
 		h.Set("Accept", "application/vnd.github+json")
 	}
+	key, known := t.cache.ask(r)
 	resp, err := t.o.Base.RoundTrip(r)
 	if err != nil {
 		return nil, &sendError{err}
 	}
 	resp.Body = http.MaxBytesReader(nil, resp.Body, maxReply)
+	if err := t.cache.answer(key, known, resp); err != nil {
+		return nil, &sendError{err}
+	}
 	return resp, nil
 }
 
@@ -219,7 +224,7 @@ func (t *Transport) judge(ctx context.Context, a *attempt, resp *http.Response, 
 	}
 	t.note(a, resp)
 	switch s := resp.StatusCode; {
-	case s == http.StatusForbidden || s == http.StatusTooManyRequests:
+	case s == http.StatusForbidden || s == http.StatusTooManyRequests || s == http.StatusUnprocessableEntity:
 		return t.limited(ctx, a, resp)
 	case s >= 500 && a.write:
 		return false, &UncertainError{Method: a.req.Method, Path: a.req.URL.Path, Status: s}

@@ -19,7 +19,7 @@ func TestRow16LimitsAreWaitedForAndRefusalsAreNot(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fault fake.Fault
-		want  time.Duration // waited; less than zero is a refusal at once
+		want  time.Duration // waited; less than zero is a refusal after so many requests
 	}{
 		{"403 secondary with Retry-After", fake.Fault{Status: 403, Secondary: true, RetryAfter: 7}, 7 * time.Second},
 		{"403 secondary without Retry-After", fake.Fault{Status: 403, Secondary: true}, time.Minute},
@@ -30,6 +30,10 @@ func TestRow16LimitsAreWaitedForAndRefusalsAreNot(t *testing.T) {
 		{"primary until its reset", fake.Fault{Status: 403, Message: "API rate limit exceeded", Header: reset}, 10 * time.Minute},
 		{"403 for a permission", fake.Fault{Status: 403, Message: "Resource not accessible by integration", Times: -1}, -1},
 		{"403 for something else", fake.Fault{Status: 403, Message: "Repository access blocked", Times: -1}, -1},
+		{"403 without a word", fake.Fault{Status: 403, Body: " "}, time.Minute},
+		{"403 without a word, for ever", fake.Fault{Status: 403, Body: " ", Times: -1}, -3},
+		{"422 with the code abuse", fake.Fault{Status: 422, Body: `{"message": "Validation Failed", "errors": [{"resource": "x", "code": "abuse"}]}`}, time.Minute},
+		{"422 for something else", fake.Fault{Status: 422, Body: `{"message": "Validation Failed", "errors": [{"resource": "x", "code": "custom"}]}`}, -1},
 		{"permission with the last call", fake.Fault{Status: 403, Message: "Resource not accessible by integration", Header: map[string]string{"X-RateLimit-Remaining": "0"}, Times: -1}, -1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -39,7 +43,7 @@ func TestRow16LimitsAreWaitedForAndRefusalsAreNot(t *testing.T) {
 			_, err := k.client().Repository(context.Background())
 			rest, _ := k.s.Count()
 			switch {
-			case c.want < 0 && (err == nil || rest != 1 || k.clock.waited() != 0):
+			case c.want < 0 && (err == nil || rest != int(-c.want) || rest == 1 && k.clock.waited() != 0):
 				t.Errorf("err %v after %d requests and %v", err, rest, k.clock.waited())
 			case c.want >= 0 && (err != nil || k.clock.waited() != c.want):
 				t.Errorf("err %v, waited %v, want %v", err, k.clock.waited(), c.want)
@@ -208,6 +212,15 @@ func TestRow11MissingPermissionIsNamedWithItsLine(t *testing.T) {
 	_, err = k.client().CreateCheck(context.Background(), github.Check{Name: "assay", SHA: "abc"})
 	if err == nil || !strings.Contains(err.Error(), "    checks: write") {
 		t.Errorf("without the header: %v", err)
+	}
+}
+
+func TestRow12AnUnacceptedPermissionNamesWhereToAcceptIt(t *testing.T) {
+	k := newKit(t)
+	k.s.Tokens = map[string]fake.Token{fake.LongToken: {Login: fake.AppLogin, Scopes: map[string]string{"checks": "read"}}}
+	_, err := k.client().CreateCheck(context.Background(), github.Check{Name: "assay", SHA: "abc"})
+	if err == nil || !strings.Contains(err.Error(), "accept it at "+k.o.Host.Web+"/organizations/acme/settings/installations") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -65,7 +65,7 @@ func (t *Transport) hold(name string, until time.Time) {
 	}
 }
 
-// limited waits when a 403 or 429 is a limit; other refusals are the
+// limited waits when a 403, 422 or 429 is a limit; other refusals are the
 // caller's, with their body still to be read.
 func (t *Transport) limited(ctx context.Context, a *attempt, resp *http.Response) (bool, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
@@ -75,7 +75,7 @@ func (t *Transport) limited(ctx context.Context, a *attempt, resp *http.Response
 		return t.broken(ctx, a, &sendError{err})
 	}
 	l, ok := findLimit(resp.StatusCode, resp.Header, body, t.o.Now())
-	if !ok {
+	if !ok || l.bare && a.budget.limits >= maxBare {
 		return false, nil
 	}
 	return true, t.pause(ctx, a.budget, l)

@@ -17,6 +17,8 @@ import (
 type Target interface {
 	// Pull reads a pull request.
 	Pull(ctx context.Context, number int) (Pull, error)
+	// PullOf finds the pull request of a head, 0 for none.
+	PullOf(ctx context.Context, h Head) (int, error)
 	// Checks are the check runs of a commit with a name.
 	Checks(ctx context.Context, sha, name string) ([]CheckRun, error)
 	// CreateCheck and UpdateCheck write a check run with all its annotations,
@@ -37,6 +39,10 @@ type Pull struct {
 	Open bool
 	Fork bool
 }
+
+// Head is where a pull request comes from: a repository's full name, which is
+// a fork's for one from outside, its branch and its commit.
+type Head struct{ Repo, Branch, SHA string }
 
 // Comment is one comment. Node is the name that Minimise takes. Mine is true
 // when the token's own account wrote it.
@@ -147,6 +153,12 @@ func sameKey(a, b string) bool {
 // hides the others.
 func (p *Posted) comment(ctx context.Context, t Target, d Docs, w Wants) error {
 	c := d.Context
+	if c.Number == 0 && c.Head != (Head{}) {
+		var err error
+		if c.Number, err = t.PullOf(ctx, c.Head); err != nil {
+			return err
+		}
+	}
 	if c.Number == 0 {
 		p.note("no comment: there is no pull request")
 		return nil

@@ -21,6 +21,7 @@ type memory struct {
 	checks   []CheckRun
 	comments []Comment
 	hidden   map[int64]int
+	heads    map[Head]int
 	next     int64
 	writes   []string
 	deny     map[string]bool
@@ -54,6 +55,10 @@ func (m *memory) op(name string, do func()) error {
 
 func (m *memory) Pull(context.Context, int) (p Pull, err error) {
 	return m.pull, m.op("pull", func() {})
+}
+
+func (m *memory) PullOf(_ context.Context, h Head) (n int, err error) {
+	return m.heads[h], m.op("pull", func() {})
 }
 
 func (m *memory) Checks(_ context.Context, sha, name string) (out []CheckRun, err error) {
@@ -279,6 +284,25 @@ func TestRow49APushHasNoComment(t *testing.T) {
 	c.Number = 0
 	if p := post(t, m, docs(c), both()); p.Refused || p.CheckURL == "" || len(p.Notes) != 1 || len(m.comments) > 0 {
 		t.Errorf("%+v", p)
+	}
+}
+
+func TestRow14TheRunOfAForkFindsItsPullRequest(t *testing.T) {
+	m, c := newMemory(), where()
+	m.heads = map[Head]int{{Repo: "ann/shop", Branch: "topic", SHA: sha}: 7}
+	c.Number, c.Head = 0, Head{Repo: "ann/shop", Branch: "topic", SHA: sha}
+	if p := post(t, m, docs(c), both()); p.CommentURL == "" || len(p.Notes) > 0 {
+		t.Errorf("%+v", p)
+	}
+	// Another fork has a branch of that name, too; the commit moved on.
+	for _, h := range []Head{{Repo: "bob/shop", Branch: "topic", SHA: sha}, {Repo: "ann/shop", Branch: "topic", SHA: strings.Repeat("b", 40)}} {
+		c.Head = h
+		if p := post(t, m, docs(c), both()); p.CommentURL != "" || p.CheckURL == "" || !strings.Contains(p.Notes[0], "no pull request") {
+			t.Errorf("%+v", p)
+		}
+	}
+	if len(m.comments) != 1 {
+		t.Errorf("%d comments", len(m.comments))
 	}
 }
 

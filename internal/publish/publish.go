@@ -29,6 +29,8 @@ type Context struct {
 	Repo   string
 	Number int
 	SHA    string
+	// Head finds the pull request where its number isn't known.
+	Head Head
 	// Web addresses, "" where there is none: the workflow run, the archive
 	// of the results folder, and the same folder as it can be browsed.
 	RunURL, ArtifactURL, TrialsURL string

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/assaybot/assay/internal/assay"
+	"github.com/assaybot/assay/internal/plain"
 )
 
 type junitSuites struct {
@@ -79,7 +80,7 @@ func writeJUnit(out *bytes.Buffer, r Report) error {
 
 func (s *junitSuite) add(t Trial, m Miss) {
 	c := junitCase{Name: caseName(t), Class: withoutTask(t.Key).label(), Time: xmlSeconds(t.Seconds)}
-	text := &junitText{Message: cut(clean(message(t, m)), maxCell), Type: string(t.Outcome), Text: m.text()}
+	text := &junitText{Message: plain.Line(message(t, m), maxCell), Type: string(t.Outcome), Text: m.text()}
 	s.Tests++
 	switch {
 	case t.Outcome == assay.Passed:
@@ -91,7 +92,7 @@ func (s *junitSuite) add(t Trial, m Miss) {
 		s.Errors++
 	default:
 		// A skipped element has no type and needs no text.
-		c.Skipped = &junitText{Message: cut(clean(string(t.Outcome)+": "+reason(t)), maxCell)}
+		c.Skipped = &junitText{Message: plain.Line(string(t.Outcome)+": "+reason(t), maxCell)}
 		s.Skipped++
 	}
 	s.Cases = append(s.Cases, c)
@@ -120,7 +121,7 @@ func (m Miss) text() string {
 	for _, l := range m.lines() {
 		var parts []string
 		for _, p := range []string{l.name(), l.test(), l.Clause, l.Message} {
-			if p = cut(clean(p), maxCell); p != "" {
+			if p = plain.Line(p, maxCell); p != "" {
 				parts = append(parts, p)
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/mattn/go-runewidth"
+
+	"github.com/assaybot/assay/internal/plain"
 )
 
 const gap = 2 // blanks between columns
@@ -100,7 +102,7 @@ func (p *screen) table(t table) {
 	for _, row := range t.rows {
 		clear := make([]string, len(row))
 		for i, c := range row {
-			clear[i] = cut(clean(c), maxCell)
+			clear[i] = plain.Line(c, maxCell)
 		}
 		cells = append(cells, clear)
 	}
@@ -258,7 +260,7 @@ func (p *screen) item(t table, row []string) {
 	first := len(row) - listTexts(t)
 	var texts []string
 	for i := first; i < len(row); i++ {
-		if text := cut(clean(row[i]), maxCell); text != "" {
+		if text := plain.Line(row[i], maxCell); text != "" {
 			texts = append(texts, text)
 		}
 	}
@@ -277,7 +279,7 @@ func (p *screen) item(t table, row []string) {
 // missTexts are the lines of a miss: the clause first, since that is what a
 // person asks for, then which test of which check said so.
 func missTexts(row []string, first int) []string {
-	text := func(i int) string { return cut(clean(row[first+i]), maxCell) }
+	text := func(i int) string { return plain.Line(row[first+i], maxCell) }
 	check, clause, test, message := text(0), text(1), text(2), text(3)
 	where := strings.Join(slices.DeleteFunc([]string{check, test, message}, func(s string) bool { return s == "" }), ": ")
 	if clause == "" {

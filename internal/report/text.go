@@ -5,8 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode"
 
+	"github.com/assaybot/assay/internal/plain"
 	"github.com/assaybot/assay/internal/stat"
 )
 
@@ -16,35 +16,9 @@ const nothing = "~"
 // maxCell is the length in runes at which foreign text is cut in a cell.
 const maxCell = 300
 
-// clean makes foreign text safe for one line: valid UTF-8, blanks for line
-// breaks, and no control, format or bidirectional characters.
+// clean makes foreign text safe for one line.
 func clean(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\r' || r == '\t' || r == '\u2028' || r == '\u2029' || r == '\u0085':
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r) && r != '\u200d', unicode.Is(unicode.Co, r):
-			return -1
-		}
-		return r
-	}, s)
-	return strings.TrimSpace(s)
-}
-
-// cut shortens s to at most n runes, the last of which then is "…".
-func cut(s string, n int) string {
-	at := 0
-	for i := range s {
-		if at == n-1 && len([]rune(s[i:])) > 1 {
-			return s[:i] + "…"
-		}
-		at++
-		if at > n {
-			break
-		}
-	}
-	return s
+	return strings.TrimSpace(strings.ReplaceAll(plain.Text(s), "\n", " "))
 }
 
 // label names a key in one cell, without the parts that are empty.

@@ -28,10 +28,7 @@ func (s *Server) charge(w http.ResponseWriter, r *http.Request) bool {
 	if !now.Before(s.reset) {
 		s.reset, s.used = now.Add(time.Hour).Truncate(time.Second), map[string]int{}
 	}
-	limit := s.Limit
-	if limit == 0 {
-		limit = 5000
-	}
+	limit := s.limit()
 	if r.URL.Path != "/rate_limit" {
 		s.used[name]++
 	}
@@ -48,20 +45,36 @@ func (s *Server) charge(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// conditional copies a reply with its ETag, or says 304; a 304 is free of
-// charge on GitHub.
-func conditional(w http.ResponseWriter, r *http.Request, reply *httptest.ResponseRecorder) {
+// conditional copies a reply with its ETag, or says 304, which is free of
+// charge. The tag differs by token, as GitHub's does.
+func (s *Server) conditional(w http.ResponseWriter, r *http.Request, reply *httptest.ResponseRecorder) {
 	for k, v := range reply.Header() {
 		w.Header()[k] = v
 	}
 	if r.Method == http.MethodGet && reply.Code == http.StatusOK {
-		tag := fmt.Sprintf(`W/"%x"`, sha256.Sum256(reply.Body.Bytes()))
+		tag := fmt.Sprintf(`W/"%x"`, sha256.Sum256([]byte(r.Header.Get("Authorization")+reply.Body.String())))
 		w.Header().Set("ETag", tag)
 		if r.Header.Get("If-None-Match") == tag {
+			s.refund(w, resource(r))
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
 	}
 	w.WriteHeader(reply.Code)
 	_, _ = w.Write(reply.Body.Bytes())
+}
+
+// refund takes back what a request was charged.
+func (s *Server) refund(w http.ResponseWriter, name string) {
+	s.used[name]--
+	limit := s.limit()
+	w.Header().Set("X-RateLimit-Used", strconv.Itoa(s.used[name]))
+	w.Header().Set("X-RateLimit-Remaining", strconv.Itoa(max(0, limit-s.used[name])))
+}
+
+func (s *Server) limit() int {
+	if s.Limit == 0 {
+		return 5000
+	}
+	return s.Limit
 }

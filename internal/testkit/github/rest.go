@@ -127,10 +127,7 @@ func (c *call) allowed(w http.ResponseWriter, method, scope string) bool {
 }
 
 func (s *Server) rateLimit(w http.ResponseWriter, _ *http.Request) {
-	limit := s.Limit
-	if limit == 0 {
-		limit = 5000
-	}
+	limit := s.limit()
 	one := func(name string) object {
 		used := min(limit, s.used[name])
 		return object{"limit": limit, "used": used, "remaining": limit - used, "reset": s.reset.Unix(), "resource": name}

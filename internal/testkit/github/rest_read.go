@@ -16,7 +16,7 @@ func (p place) listPulls() {
 	var out []*Pull
 	for i := range p.Pulls {
 		one := p.Pulls[len(p.Pulls)-1-i] // the newest first
-		if head != "" && (one.HeadRepo != "" || head != p.Owner+":"+one.Head) {
+		if strings.Contains(head, ":") && !strings.EqualFold(head, p.headLabel(one)) {
 			continue
 		}
 		if state == "all" || (one.State == "OPEN") == (state == "open") {
@@ -24,6 +24,14 @@ func (p place) listPulls() {
 		}
 	}
 	write(p.w, http.StatusOK, each(page(p, out), func(one *Pull) object { return p.pull(one, false) }))
+}
+
+// headLabel is "owner:branch" of where a pull request comes from.
+func (p place) headLabel(one *Pull) string {
+	if r := p.headRepo(one); r != nil {
+		return r.Owner + ":" + one.Head
+	}
+	return "unknown:" + one.Head
 }
 
 func (p place) getPull() {

@@ -223,7 +223,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, body []byte, fau
 		fault.write(w)
 		return
 	}
-	conditional(w, r, reply)
+	s.conditional(w, r, reply)
 }
 
 func (s *Server) token(r *http.Request) (Token, bool) {
