@@ -140,7 +140,7 @@ func (s *steps) planned() (plan assay.Plan, meta ledger.Run, real assay.Result) 
 	s.t.Helper()
 	s.write("repo/assay.yml", "tasks: tasks\nagents: [oracle, nop]\nrepeats: 75\n")
 	_, outputs, summary := s.does(scriptOf(s.t, "shards.yml", "plan", "assay plan"), "plan", "CONFIG=assay.yml", "VARIANTS_REF=", "VARIANTS_DIR=variants",
-		"AGENTS=", "MODELS=", "MAX_COST=", "SANDBOX=local", "MINUTES=0.01", "MAX_SHARDS=240", "HISTORY=", "KEY=assay")
+		"VARIANTS=", "INSTRUCTIONS=false", "AGENTS=", "MODELS=", "MAX_COST=", "SANDBOX=local", "MINUTES=0.01", "MAX_SHARDS=240", "HISTORY=", "KEY=assay")
 	says(s.t, "the plan's outputs", outputs, "count<<", "\n240\n", `"shard":"7/240"`)
 	says(s.t, "the plan's summary", summary, "300 to run in 240 shards")
 	// Row 9, and the limit of a job's outputs, which is counted in UTF-16.
@@ -150,7 +150,7 @@ func (s *steps) planned() (plan assay.Plan, meta ledger.Run, real assay.Result) 
 	s.quietHub("the plan")
 	s.carry("plan/planned.tgz", "merge/plan/planned.tgz")
 	s.carry("plan/planned.tgz", "run/plan/planned.tgz")
-	s.does(scriptOf(s.t, "shards.yml", "run", "assay run"), "run", "SHARD=7/240", "BUDGET=0")
+	s.does(scriptOf(s.t, "shards.yml", "run", "assay run"), "run", "VARIANTS_REF=", "VARIANTS_DIR=variants", "INSTRUCTIONS=false", "SHARD=7/240", "BUDGET=0")
 	s.quietHub("a shard")
 
 	one, err := ledger.OpenRead(s.path("run/results"))
