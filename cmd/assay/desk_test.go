@@ -43,13 +43,13 @@ func TestNightlyRecordsAndPlansFromIt(t *testing.T) {
 	plan := func(job, age string) string {
 		t.Helper()
 		log, _, _ := s.does(scriptOf(t, "shards.yml", "plan", "assay plan"), job, "CONFIG=assay.yml", "VARIANTS_REF=", "VARIANTS_DIR=variants",
-			"AGENTS=", "MODELS=", "MAX_COST=", "SANDBOX=local", "MINUTES=60", "MAX_SHARDS=240", "HISTORY=", "KEY=nightly", "HISTORY_REMOTE=auto", "MAX_AGE="+age)
+			"VARIANTS=", "INSTRUCTIONS=false", "AGENTS=", "MODELS=", "MAX_COST=", "SANDBOX=local", "MINUTES=60", "MAX_SHARDS=240", "HISTORY=", "KEY=nightly", "HISTORY_REMOTE=auto", "MAX_AGE="+age)
 		return log
 	}
 	s.write("repo/assay.yml", "tasks: tasks\nagents: [oracle, nop]\nmax_cost_usd_month: 5\n")
 	says(t, "the first plan", plan("plan", "20h"), "0 have an answer, 4 to run in 1 shards", "This month: $0.00 of $5.00 spent")
 	s.carry("plan/planned.tgz", "run/plan/planned.tgz")
-	s.does(scriptOf(t, "shards.yml", "run", "assay run"), "run", "SHARD=1/1", "BUDGET=0")
+	s.does(scriptOf(t, "shards.yml", "run", "assay run"), "run", "VARIANTS_REF=", "VARIANTS_DIR=variants", "INSTRUCTIONS=false", "SHARD=1/1", "BUDGET=0")
 	s.ok(errors.Join(os.MkdirAll(s.path("record/shards"), 0o755), pack(s.path("run/results"), s.path("record/shards/results.tgz"))))
 	record := scriptOf(t, "record.yml", "history", "assay history push")
 	for _, want := range []string{"4 trials added to assay as history/", "Nothing new"} {

@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -171,6 +172,20 @@ func TestRow36NoBranchIsAssumed(t *testing.T) {
 			if m := named.Find(data); m != nil {
 				t.Errorf("%s: %s", path, m)
 			}
+		}
+	}
+}
+
+// Row 53: a label that a workflow's own token sets starts nothing, which no
+// workflow can see; the guide and the generated file say what a bot needs.
+func TestRow53ABotThatLabelsIsTold(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/github.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{"docs/github.md": string(guide), "assay-label.yml": string(generated(t)[".github/workflows/assay-label.yml"])} {
+		if !strings.Contains(text, "GITHUB_TOKEN") || !strings.Contains(text, "App's token") {
+			t.Errorf("%s doesn't say that a bot needs an App's token", path)
 		}
 	}
 }
