@@ -73,8 +73,35 @@ func (machine) local(note string) flow.Sandbox {
 	}
 	return flow.Sandbox{
 		Sandbox: local.New(local.Options{Path: os.Getenv("PATH"), Init: first}), Note: note,
-		Close: func(context.Context) error { return nil },
+		Close: func(context.Context) error { return nil }, Host: thisHost(),
 	}
+}
+
+// thisHost is the machine that this program runs on. Programs of a local run
+// come from its PATH.
+func thisHost() flow.Host {
+	name, err := os.Hostname()
+	if err != nil {
+		name = "this machine"
+	}
+	return flow.Host{
+		Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: float64(runtime.NumCPU()), MemoryMB: memoryMB(),
+		Name: name + " " + os.Getenv("PATH"),
+	}
+}
+
+// memoryMB is this machine's memory, 0 where it isn't told.
+func memoryMB() int {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(text), "MemTotal:")
+	var kb int
+	if _, err := fmt.Sscan(rest, &kb); err != nil {
+		return 0
+	}
+	return kb >> 10
 }
 
 func (machine) docker(ctx context.Context, runID string) (flow.Sandbox, error) {
@@ -101,7 +128,10 @@ func (machine) docker(ctx context.Context, runID string) (flow.Sandbox, error) {
 	if _, err := s.Reap(ctx); err != nil {
 		return flow.Sandbox{}, err
 	}
-	return flow.Sandbox{Sandbox: s, Note: "docker sandbox", Close: s.Close}, nil
+	h := s.Host()
+	return flow.Sandbox{Sandbox: s, Note: "docker sandbox", Close: s.Close, Host: flow.Host{
+		Platform: "linux/" + h.Arch, CPUs: float64(h.CPUs), MemoryMB: h.MemoryMB, Name: h.Kernel,
+	}}, nil
 }
 
 // boxProgram is this program as a box's first process: for Linux and without

@@ -59,6 +59,13 @@ const (
 	ReasonReviewer        Reason = "reviewer"
 )
 
+// Reasons of a run for leaving a task out on one machine: its reference fails
+// there, or the machine has less than the task was seen to need.
+const (
+	ReasonGoldFailsHere Reason = "gold_fails_here"
+	ReasonTooSmall      Reason = "machine_too_small"
+)
+
 // FileClass is what a path of a change is.
 type FileClass string
 

@@ -92,10 +92,16 @@ func SafeName(s string, n int) string {
 // Unrunnable is a task, or a cell of a plan, that can't be run, and why. It
 // is reported as not_run and never dropped.
 type Unrunnable struct {
+	// Trial is the ID of the one planned trial that this is about; "" for
+	// cells without a trial.
+	Trial   string `json:"trial,omitempty"`
 	Task    string `json:"task"`
 	Agent   string `json:"agent,omitempty"`
 	Variant string `json:"variant,omitempty"`
 	Reason  string `json:"reason"`
+	// Kind is typed where the machine is at fault and not the task's files:
+	// gold_fails_here, machine_too_small.
+	Kind Reason `json:"kind,omitempty"`
 }
 
 // Plan is the work of a run.
@@ -130,4 +136,20 @@ type Request struct {
 	// Limits override those of the tasks.
 	Limits        Limits `json:"limits,omitzero"`
 	KeepWorkspace bool   `json:"keep_workspace,omitempty"`
+	// Preflight says which tasks' reference is tried on this machine before
+	// any agent is; "" is auto.
+	Preflight Preflight `json:"preflight,omitempty"`
 }
+
+// Preflight says which tasks' reference solutions are tried on a machine
+// before agents are: one that fails there would score every agent's failure.
+type Preflight string
+
+// The kinds of preflight: never; for tasks that validation proved (the
+// default), unless they passed within a day; for every task that has a
+// reference, anew.
+const (
+	PreflightNever  Preflight = "never"
+	PreflightAuto   Preflight = "auto"
+	PreflightAlways Preflight = "always"
+)

@@ -49,6 +49,7 @@ stopped. Ctrl-C once finishes what runs; twice stops at once.`,
 	fl := c.Flags()
 	fl.IntVar(&o.req.Jobs, "jobs", 0, "trials at the same time (default 2)")
 	fl.IntVar(&o.retry, "retries", 2, "further attempts after an infrastructure failure")
+	fl.StringVar((*string)(&o.req.Preflight), "preflight", "", "try the references on this machine first: auto (of proven tasks, once a day), always or never (default auto)")
 	fl.BoolVar(&o.req.KeepWorkspace, "keep-workspace", false, "keep what the agent left as workspace_after/")
 	fl.BoolVar(&o.dryRun, "dry-run", false, "check everything, print the plan, run nothing")
 	fl.StringVar(&o.shard, "shard", "", "run only part `i/n` of the plan, from 1/n to n/n; 'assay merge' joins the results")

@@ -117,11 +117,18 @@ func Faults(r assay.Request) []Fault {
 	if !slices.Contains(append(sandboxes(), ""), r.Sandbox) {
 		add("sandbox", "the sandbox %q is unknown%s", r.Sandbox, hint(r.Sandbox, sandboxes()))
 	}
+	if !slices.Contains(append(preflights(), ""), string(r.Preflight)) {
+		add("preflight", "the preflight %q is unknown%s", r.Preflight, hint(string(r.Preflight), preflights()))
+	}
 	for _, name := range schema.Negative(r.Limits) {
 		add("limits."+name, "limits.%s is negative", name)
 	}
 	out = append(out, lists(r)...)
 	return append(out, agents(r.Agents)...)
+}
+
+func preflights() []string {
+	return []string{string(assay.PreflightAuto), string(assay.PreflightAlways), string(assay.PreflightNever)}
 }
 
 func sandboxes() []string { return []string{"auto", "docker", "local"} }

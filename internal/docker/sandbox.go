@@ -54,6 +54,7 @@ type Sandbox struct {
 	owner owner
 	cpus  int
 	arch  string
+	host  Host
 	locks locks
 
 	mu      sync.Mutex
@@ -90,9 +91,21 @@ func New(ctx context.Context, opts Options) (*Sandbox, error) {
 	}
 	return &Sandbox{
 		c: c, opts: opts, owner: me, cpus: info.NCPU, arch: goArch(info.Architecture),
+		host:  Host{Arch: goArch(info.Architecture), CPUs: info.NCPU, MemoryMB: int(info.MemTotal >> 20), Kernel: info.KernelVersion},
 		boxes: map[*box]bool{},
 	}, nil
 }
+
+// Host is the machine of the engine.
+type Host struct {
+	Arch     string // as Go calls it
+	CPUs     int
+	MemoryMB int
+	Kernel   string
+}
+
+// Host is the machine that boxes run on.
+func (s *Sandbox) Host() Host { return s.host }
 
 func goArch(machine string) string {
 	switch machine {

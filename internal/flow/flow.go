@@ -58,6 +58,8 @@ type Flow struct {
 
 	CleanUp func(ctx context.Context, all bool) ([]string, error)
 	Check   func(ctx context.Context) []Finding
+	// CacheDir keeps what a run learns about this machine, "" for nowhere.
+	CacheDir string
 	// Free tells the room left on the disk of a folder, in bytes.
 	Free func(dir string) (int64, error)
 }
@@ -65,8 +67,18 @@ type Flow struct {
 // Sandbox is an opened sandbox. Note says which it is and why, for a person.
 type Sandbox struct {
 	run.Sandbox
+	// Host is where its boxes run; zero fields are unknown.
+	Host  Host
 	Note  string
 	Close func(ctx context.Context) error
+}
+
+// Host is what a machine has that a task's tests may depend on.
+type Host struct {
+	Platform string  // "linux/amd64"
+	CPUs     float64 // processors
+	MemoryMB int
+	Name     string // tells machines of one kind apart that differ otherwise
 }
 
 // Commits reads trees out of repositories, by address or path.

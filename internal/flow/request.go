@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -110,6 +111,7 @@ func override(r, flags assay.Request) assay.Request {
 	r.Repeats = or(flags.Repeats, r.Repeats)
 	r.Jobs = or(flags.Jobs, r.Jobs)
 	r.Limits = flags.Limits.Or(r.Limits)
+	r.Preflight = cmp.Or(flags.Preflight, r.Preflight)
 	r.KeepWorkspace = r.KeepWorkspace || flags.KeepWorkspace
 	return r
 }

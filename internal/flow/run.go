@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -281,10 +282,27 @@ func (f *Flow) runPlan(ctx, soft context.Context, l *ledger.Ledger, ready prepar
 	latest, _ := l.Latest()
 	todo := slices.DeleteFunc(slices.Clone(ready.plan.Trials), func(t assay.Trial) bool { return latest[t.ID].Outcome.Final() })
 	p.Planned(len(ready.plan.Trials), len(todo))
-	ended := runner.All(ctx, todo, run.Options{
+	bad, note := f.preflight(ctx, soft, ready, todo)
+	if note != "" {
+		p.Note(note)
+	}
+	opts := run.Options{
 		Jobs: ready.req.Jobs, Retries: *ready.req.Retries, MaxCostUSD: ready.req.MaxCostUSD,
 		SpentUSD: spent(l), Soft: soft.Done(), Load: ready.load.job,
-	})
+	}
+	todo, notRun := partUnfit(todo, bad)
+	first, rest := ready.oracleFirst(todo)
+	ended := runner.All(ctx, first, opts)
+	if len(rest) > 0 && ended.Stopped == "" {
+		latest, _ = l.Latest()
+		var more []assay.Unrunnable
+		rest, more = partUnfit(rest, ready.oracleFails(latest))
+		notRun = append(notRun, more...)
+	}
+	f.excluded(l, notRun, p)
+	if ended.Stopped == "" {
+		ended = runner.All(ctx, rest, opts)
+	}
 	sum.Stopped = ended.Stopped
 	sum.Interrupted = ended.Stopped == run.NotRunStopped || ctx.Err() != nil
 	sum.Missing = missing(l, ready.plan)
@@ -311,6 +329,52 @@ func (f *Flow) runner(l *ledger.Ledger, ready prepared, p Progress) *run.Runner 
 		r.Free = func() (int64, error) { return f.Free(l.Dir()) }
 	}
 	return r
+}
+
+// oracleFirst parts the oracle's trials from the others, where they answer
+// whether a task can be run on this machine.
+func (p prepared) oracleFirst(todo []assay.Trial) (first, rest []assay.Trial) {
+	if p.req.Preflight == assay.PreflightNever || !hasOracle(p.req) {
+		return nil, todo
+	}
+	wanted := p.preflighted()
+	for _, t := range todo {
+		if t.Agent.Name == oracle && wanted[t.Task] {
+			first = append(first, t)
+			continue
+		}
+		rest = append(rest, t)
+	}
+	return first, rest
+}
+
+// preflighted are the tasks whose reference has to pass before others run.
+func (p prepared) preflighted() map[string]bool {
+	out := map[string]bool{}
+	for _, e := range p.entries {
+		out[e.Task.ID] = preflightWants(p.req, e)
+	}
+	return out
+}
+
+// oracleFails are the preflighted tasks that the run's own oracle failed.
+func (p prepared) oracleFails(latest map[string]assay.Result) map[string]unfit {
+	bad, wanted := oracleFails(p.plan.Trials, latest), p.preflighted()
+	maps.DeleteFunc(bad, func(task string, _ unfit) bool { return !wanted[task] })
+	return bad
+}
+
+// excluded writes into the plan which of its trials this machine can't run,
+// for the report.
+func (f *Flow) excluded(l *ledger.Ledger, out []assay.Unrunnable, p Progress) {
+	whole, err := l.Plan()
+	if err != nil || len(out) == 0 {
+		return
+	}
+	whole.NotRun = append(whole.NotRun, out...)
+	if err := l.SavePlan(whole); err != nil {
+		p.Note(fmt.Sprintf("the plan can't be written again, so that the report won't say why %d trials aren't run: %v", len(out), err))
+	}
 }
 
 // begin keeps a nil attempt from becoming a non-nil Record.
@@ -371,7 +435,12 @@ func spent(l *ledger.Ledger) float64 {
 // be planned.
 func missing(l *ledger.Ledger, p assay.Plan) int {
 	latest, _ := l.Latest()
-	n := len(p.NotRun)
+	n := 0
+	for _, u := range p.NotRun {
+		if u.Trial == "" { // else it is among the trials
+			n++
+		}
+	}
 	for _, t := range p.Trials {
 		if !latest[t.ID].Outcome.Final() {
 			n++

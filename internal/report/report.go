@@ -185,6 +185,8 @@ type Absent struct {
 	Key
 	Repeat int    `json:"repeat,omitempty"`
 	Reason string `json:"reason"`
+	// Kind is typed where the machine was at fault (gold_fails_here).
+	Kind assay.Reason `json:"kind,omitempty"`
 }
 
 // Trial is one line of the CSV: a trial with its counting attempt.

@@ -30,14 +30,24 @@ func collect(in Input) (trials []Trial, absent []Absent, stray int) {
 		}
 		attempts[id] = append(attempts[id], r)
 	}
+	cells, whyNot := []assay.Unrunnable{}, map[string]assay.Unrunnable{}
+	for _, u := range in.NotRun {
+		if u.Trial == "" {
+			cells = append(cells, u)
+			continue
+		}
+		whyNot[u.Trial] = u
+	}
 	for _, id := range slices.Sorted(maps.Keys(about)) {
 		t := newTrial(id, about[id], attempts[id], in.Modes)
 		if t.Outcome == assay.NotRun {
-			absent = append(absent, Absent{ID: id, Key: t.Key, Repeat: t.Repeat, Reason: reason(t)})
+			why := whyNot[id]
+			t.Detail = cmp.Or(t.Detail, why.Reason)
+			absent = append(absent, Absent{ID: id, Key: t.Key, Repeat: t.Repeat, Reason: reason(t), Kind: why.Kind})
 		}
 		trials = append(trials, t)
 	}
-	trials, absent = addUnrunnable(trials, absent, in.NotRun)
+	trials, absent = addUnrunnable(trials, absent, cells)
 	slices.SortFunc(trials, byName)
 	slices.SortFunc(absent, func(a, b Absent) int {
 		return cmp.Or(a.compare(b.Key), cmp.Compare(a.Repeat, b.Repeat), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Reason, b.Reason))

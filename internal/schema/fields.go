@@ -106,6 +106,8 @@ func wordsOf(t reflect.Type) []string {
 		return plain(assay.KindCorrectness, assay.KindPerformance)
 	case reflect.TypeFor[assay.Scope]():
 		return plain(assay.ScopeOwn, assay.ScopeAll)
+	case reflect.TypeFor[assay.Preflight]():
+		return plain(assay.PreflightNever, assay.PreflightAuto, assay.PreflightAlways)
 	case reflect.TypeFor[assay.CheckKind]():
 		return plain(assay.CheckKinds()...)
 	case reflect.TypeFor[assay.Outcome]():

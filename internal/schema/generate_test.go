@@ -211,6 +211,7 @@ func TestEnumsAreComplete(t *testing.T) {
 	type all struct {
 		TaskKind        assay.TaskKind
 		Scope           assay.Scope
+		Preflight       assay.Preflight
 		CheckKind       assay.CheckKind
 		Outcome         assay.Outcome
 		LimitKind       assay.LimitKind
