@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -116,4 +117,83 @@ func (s *steps) proven(dir, id string, issue int) {
 		"source": {"kind": "pull", "number": 7, "commit": "c", "issues": [%d]}, "base": {"commit": "b", "rule": "parent"},
 		"statement": {"origin": "issue", "title": "t", "body": "b", "clean": true}}`, id, id, issue))
 	s.write(dir+"/candidates.jsonl", strings.ReplaceAll(read(s.t, s.path(dir+"/candidates.jsonl")), "\n\t\t", " ")+"\n")
+}
+
+// behind makes a git remote that git takes for the repository's address, for
+// jobs that push.
+func (s *stage) behind() (git func(args ...string) string) {
+	s.t.Helper()
+	dir := filepath.Join(s.root, "remote", "acme", "shop")
+	s.ok(os.MkdirAll(dir, 0o755))
+	git = func(args ...string) string {
+		s.t.Helper()
+		out, err := exec.CommandContext(s.t.Context(), "git", append([]string{"-C", dir}, args...)...).CombinedOutput()
+		if err != nil {
+			s.t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	git("init", "--quiet", "--bare", ".")
+	home := filepath.Join(s.root, "home")
+	s.ok(writeFile(filepath.Join(home, ".gitconfig"), []byte(fmt.Sprintf("[url %q]\n\tinsteadOf = https://github.com/acme/shop\n", "file://"+dir))))
+	s.env = append(s.env, "HOME="+home)
+	return git
+}
+
+// A night by the generated workflow, with act: a score, and a history that the
+// next night goes on from.
+func TestWorkflowOfANight(t *testing.T) {
+	s := newStage(t)
+	git := s.behind()
+	s.repo.AddIssue(fake.Issue{Thread: fake.Thread{Number: 9, Labels: []string{"assay"}}})
+	for _, want := range [][]string{{"0 have an answer, 4 to run", "4 trials added to assay as history/"}, {"4 have an answer, 0 to run", "Nothing new"}} {
+		log := s.run("workflow_dispatch", "assay-nightly.yml", "{}")
+		says(t, "the night", log, want...)
+	}
+	if n := git("rev-list", "--count", "assay"); n != "1" {
+		t.Errorf("%s commits", n)
+	}
+	if checks, _ := s.posted(0); len(checks) != 1 || checks[0].Name != "nightly" {
+		t.Errorf("check runs: %+v", checks)
+	}
+	if n := len(s.repo.Issue(9).Comments); n != 0 {
+		t.Errorf("%d comments on an issue that nobody answered", n)
+	}
+}
+
+// A label by the generated workflow: a guest's starts nothing, and a member's
+// is answered though no work could be done.
+func TestWorkflowOfALabel(t *testing.T) {
+	s := newStage(t)
+	s.behind()
+	s.file(".github/assay.yml", "tasks: ../tasks\nagents: [oracle]\nmine:\n  since: \"2020-01-01\"\n")
+	s.commit("Mining")
+	s.repo.AddIssue(fake.Issue{Thread: fake.Thread{Number: 9, Labels: []string{"assay", "bug"}}})
+	event := func(label, sender string) string {
+		return fmt.Sprintf(`{"action": "labeled", "label": {"name": %q}, "sender": {"login": %q}, "issue": {"number": 9}, "repository": {"default_branch": "main"}}`, label, sender)
+	}
+	comments := func() (out []string) {
+		s.hub.Edit(func() {
+			for _, c := range s.repo.Issue(9).Comments {
+				out = append(out, c.Body)
+			}
+		})
+		return out
+	}
+	// Row 21: three other labels of the same click.
+	for _, label := range []string{"bug", "ui", "good first issue"} {
+		s.run("issues", "assay-label.yml", event(label, "octocat"))
+	}
+	if rest, graphql := s.hub.Count(); rest+graphql != 0 {
+		t.Errorf("%d calls for other labels", rest+graphql)
+	}
+	says(t, "a guest's label", s.run("issues", "assay-label.yml", event("assay", "guest")), "guest may not change the repository")
+	if got := comments(); len(got) != 0 {
+		t.Errorf("a guest made a comment: %q", got)
+	}
+	s.run("issues", "assay-label.yml", event("assay", "octocat"))
+	if got := comments(); len(got) != 1 || !strings.Contains(got[0], "**Waiting.**") {
+		t.Errorf("%d comments: %q", len(got), got)
+	}
+	says(t, "the same label again", s.run("issues", "assay-label.yml", event("assay", "octocat")), "answered already for this commit")
 }

@@ -94,11 +94,16 @@ func (s *stage) setUp() string {
 	return string(out)
 }
 
+// shippedWorkflows are those that callers, or each other, call.
+func shippedWorkflows() []string {
+	return []string{"evaluate", "shards", "pull-request", "nightly", "record", "label", "mine"}
+}
+
 // beside puts the shipped workflows into the repository. act looks there for
 // those that a called workflow calls; GitHub looks in the called one's.
 func (s *stage) beside() {
 	s.t.Helper()
-	for _, name := range []string{"evaluate", "shards", "pull-request"} {
+	for _, name := range shippedWorkflows() {
 		s.file(".github/workflows/"+name+".yml", read(s.t, "../../.github/workflows/"+name+".yml"))
 	}
 }
@@ -142,7 +147,7 @@ func (s *stage) run(event, workflow, payload string) string {
 	args := []string{event, "-W", ".github/workflows/" + workflow, "-e", name, "-P", "ubuntu-24.04=-self-hosted", "--no-skip-checkout", "--pull=false",
 		"--local-repository", "assaybot/assay@" + stagePin + "=" + assay}
 	texts := read(s.t, filepath.Join(assay, "action.yml"))
-	for _, w := range []string{"evaluate", "shards", "pull-request"} {
+	for _, w := range shippedWorkflows() {
 		texts += read(s.t, filepath.Join(assay, ".github/workflows", w+".yml"))
 	}
 	for _, m := range pinnedAction.FindAllStringSubmatch(texts, -1) {

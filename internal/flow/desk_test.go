@@ -387,6 +387,14 @@ func TestRow21TheSameLabelTwiceIsOnce(t *testing.T) {
 	if b := o.begin(r); !b.Go || len(o.comments(3)) != 1 {
 		t.Errorf("%+v", b)
 	}
+	// So it is where the machinery failed.
+	if a, err := o.flow.AnswerIssue(t.Context(), r); err != nil || a.Stage != publish.StageUnproven {
+		t.Fatal(a, err)
+	}
+	if b := o.begin(r); !b.Go || len(o.comments(3)) != 1 {
+		t.Errorf("%+v", b)
+	}
+	r.Mined = o.pool
 	if _, err := o.flow.AnswerIssue(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}

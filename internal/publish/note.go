@@ -39,8 +39,8 @@ type Answer struct {
 func (a Answer) mark() Mark {
 	m := Context{SHA: a.SHA, Key: a.Label}.mark(Final)
 	m.Kind = KindIssue
-	if a.Stage == StageQueued {
-		m.State = Running
+	if a.Stage == StageQueued || a.Stage == StageUnproven {
+		m.State = Running // the label may be set again
 	}
 	return m
 }
