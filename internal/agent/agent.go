@@ -19,6 +19,7 @@ const (
 	Codex      = "codex"
 	Gemini     = "gemini"
 	Opencode   = "opencode"
+	MiniSWE    = "mini-swe-agent"
 )
 
 // Options are what agents need of the machine.
@@ -33,7 +34,7 @@ type Options struct {
 
 // All lists the agents in the order of the documentation.
 func All(o Options) []run.Agent {
-	return []run.Agent{oracle{}, nop{}, command{o}, claude{o}, codex{o}, gemini{o}, opencode{o}}
+	return []run.Agent{oracle{}, nop{}, command{o}, claude{o}, codex{o}, gemini{o}, opencode{o}, mini{o}}
 }
 
 // Find is the agent of that name among all, nil for none.
@@ -48,7 +49,7 @@ func Find(all []run.Agent, name string) run.Agent {
 
 // Names are the names of all agents.
 func Names() []string {
-	return []string{Oracle, Nop, Command, ClaudeCode, Codex, Gemini, Opencode}
+	return []string{Oracle, Nop, Command, ClaudeCode, Codex, Gemini, Opencode, MiniSWE}
 }
 
 // UsesModels tells whether an agent is multiplied by models and efforts; the

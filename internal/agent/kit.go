@@ -15,7 +15,7 @@ import (
 )
 
 // KitRequest says which kit is wanted. Env is the host's environment, of
-// which npm gets what holds no secret; Log receives what npm prints and may
+// which package managers get what holds no secret; Log receives what they print and may
 // be nil.
 type KitRequest struct {
 	CacheDir string
@@ -42,8 +42,8 @@ func EnsureKits(ctx context.Context, r KitRequest, specs []assay.AgentSpec) erro
 
 // EnsureKit makes sure that a version of an agent's program is in the cache
 // folder, as <cache>/<kit>: the program and what it can't do without. What is
-// missing is fetched with npm, complete or not at all; no script of a package
-// is run.
+// missing is fetched with npm or pip, complete or not at all; no script of a
+// package is run.
 func EnsureKit(ctx context.Context, r KitRequest) (run.Kit, error) {
 	how, ours := recipes()[r.Agent]
 	if !ours {
@@ -69,7 +69,11 @@ func EnsureKit(ctx context.Context, r KitRequest) (run.Kit, error) {
 		return run.Kit{}, assay.Infra(assay.InfraDisk, "making the folder of a kit", err)
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
-	if err := npmInstall(ctx, r, tmp, how.packages(version)); err != nil {
+	install := npmInstall
+	if how.python {
+		install = pythonInstall
+	}
+	if err := install(ctx, r, tmp, how.packages(version)); err != nil {
 		return run.Kit{}, err
 	}
 	if err := how.settle(tmp, kit.Dir); err != nil {
@@ -78,24 +82,35 @@ func EnsureKit(ctx context.Context, r KitRequest) (run.Kit, error) {
 	return kit, nil
 }
 
-// npmTime bounds one installation: a program is up to some 400 MB.
-const npmTime = 15 * time.Minute
+// installTime bounds one installation: a program is up to some 400 MB.
+const installTime = 15 * time.Minute
 
 func npmInstall(ctx context.Context, r KitRequest, prefix string, packages []string) error {
-	spec := strings.Join(packages, " ")
-	npm, err := exec.LookPath("npm")
+	argv := []string{"npm", "install", "--prefix", prefix, "--ignore-scripts", "--no-audit", "--no-fund", "--no-save", "--omit=optional"}
+	return install(ctx, r, installation{
+		dir: prefix, argv: append(argv, packages...), what: strings.Join(packages, " "),
+		needs: "npm: install Node.js (18 or later)",
+	})
+}
+
+// installation is a package manager at work.
+type installation struct {
+	dir   string
+	argv  []string
+	what  string // is fetched
+	needs string // for people who lack the package manager
+}
+
+func install(ctx context.Context, r KitRequest, i installation) error {
+	program, err := exec.LookPath(i.argv[0])
 	if err != nil {
-		return &assay.UserError{
-			Text: "fetching " + spec + " needs npm: install Node.js (18 or later), or put the kit into " + r.CacheDir,
-			Err:  err,
-		}
+		return &assay.UserError{Text: "fetching " + i.what + " needs " + i.needs + ", or put the kit into " + r.CacheDir, Err: err}
 	}
-	ctx, cancel := context.WithTimeout(ctx, npmTime)
+	ctx, cancel := context.WithTimeout(ctx, installTime)
 	defer cancel()
 	var tail tailWriter
-	argv := []string{"install", "--prefix", prefix, "--ignore-scripts", "--no-audit", "--no-fund", "--no-save", "--omit=optional"}
-	cmd := exec.CommandContext(ctx, npm, append(argv, packages...)...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = prefix, withoutSecrets(r.Env), 5*time.Second
+	cmd := exec.CommandContext(ctx, program, i.argv[1:]...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = i.dir, withoutSecrets(r.Env), 5*time.Second
 	cmd.Stdout, cmd.Stderr = &tail, &tail
 	if r.Log != nil {
 		cmd.Stdout = io.MultiWriter(&tail, r.Log)
@@ -105,13 +120,13 @@ func npmInstall(ctx context.Context, r KitRequest, prefix string, packages []str
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return assay.Infra(assay.InfraNetwork, "fetching "+spec+" with npm", fmt.Errorf("%w: %s", err, tail.String()))
+		return assay.Infra(assay.InfraNetwork, "fetching "+i.what+" with "+i.argv[0], fmt.Errorf("%w: %s", err, tail.String()))
 	}
 	return nil
 }
 
 // withoutSecrets drops the variables of an environment that look like keys:
-// npm needs none but those of its own configuration file.
+// package managers need none but those of their own configuration files.
 func withoutSecrets(env []string) []string {
 	out := []string{} // not nil, which would mean the whole environment
 	for _, kv := range env {

@@ -69,6 +69,18 @@ func needModel(t assay.Trial, have run.Credentials, api string, ps *assay.Proble
 	ps.Addf("", 0, "agent %s needs access to a model: set %s (and %s for an endpoint of your own)", key, names[0], names[1])
 }
 
+// needKnownModel is needModel for a program that speaks every API: the name
+// of the model must tell which one. efforts are those that it knows for it.
+func needKnownModel(t assay.Trial, have run.Credentials, efforts []string, ps *assay.Problems) {
+	api := apiOf(t.Model)
+	if t.Model != "" && api == "" {
+		ps.Addf("", 0, "agent %s can't tell which API the model %q belongs to: write anthropic/..., openai/... or google/... before it", t.Agent.Key(), t.Model)
+		return
+	}
+	needModel(t, have, api, ps)
+	checkEffort(t, efforts, ps)
+}
+
 // checkEffort refuses an effort that the program doesn't know; without any it
 // has no efforts for the model.
 func checkEffort(t assay.Trial, known []string, ps *assay.Problems) {

@@ -40,13 +40,7 @@ func opencodeEfforts(model string) []string {
 // Check tells all that would keep the program from working.
 func (c opencode) Check(t assay.Trial, have run.Credentials) assay.Problems {
 	var ps assay.Problems
-	api := apiOf(t.Model)
-	if t.Model != "" && api == "" {
-		ps.Addf("", 0, "agent %s can't tell which API the model %q belongs to: write anthropic/..., openai/... or google/... before it", t.Agent.Key(), t.Model)
-	} else {
-		needModel(t, have, api, &ps)
-		checkEffort(t, opencodeEfforts(t.Model), &ps)
-	}
+	needKnownModel(t, have, opencodeEfforts(t.Model), &ps)
 	checkProgram(t, OpencodeVersion, &ps)
 	noTurnLimit(t, &ps)
 	c.o.checkEnv(t.Agent, &ps)

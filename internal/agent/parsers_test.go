@@ -23,12 +23,17 @@ func parserOf(name string) run.Parser {
 		return newCodexParser(in, CodexVersion)
 	case strings.Contains(name, "gemini"):
 		return newGeminiParser(in, GeminiVersion)
+	case strings.HasPrefix(name, "mini-"):
+		return newMiniParser(in, MiniVersion)
 	}
 	return newOpencodeParser(in, OpencodeVersion)
 }
 
 // agentOf is the agent whose program made a capture.
 func agentOf(name string) string {
+	if strings.HasPrefix(name, "mini-") {
+		return MiniSWE
+	}
 	for _, agent := range []string{Codex, Gemini, Opencode} {
 		if strings.Contains(name, agent) {
 			return agent
@@ -54,7 +59,7 @@ func parseAs(p run.Parser, stream []byte, size int) (assay.AgentFacts, steps, bo
 }
 
 // TestProgramStreams reads what the real programs printed in each of these
-// situations: codex 0.171.0, gemini 0.61.0, opencode 1.18.33.
+// situations: codex 0.171.0, gemini 0.61.0, opencode 1.18.33, mini-swe-agent 2.4.6.
 func TestProgramStreams(t *testing.T) {
 	responses := assay.Tokens{Input: 70, CacheRead: 30, Output: 50, Reasoning: 5}
 	google := assay.Tokens{Input: 70, CacheRead: 30, Output: 55, Reasoning: 5}
@@ -106,6 +111,12 @@ func TestProgramStreams(t *testing.T) {
 		{"opencode-500", "error", 0, none, 0, "500 api_error x1", false, 0, 1, "", "mock api_error"},
 		{"opencode-529", "error", 0, none, 0, "529 overloaded_error x1", false, 0, 1, "", "mock overloaded_error"},
 		{"opencode-hang", "", 0, none, 0, "", false, 0, 0, "", ""},
+
+		{"mini-tool", "success", 3, claude, 0.001134, "", true, 3, 4, "All done.", ""},
+		{"mini-openai", "success", 3, scripted, 0.00088025, "", true, 3, 4, "All done.", ""},
+		{"mini-format", "error", 3, scripted, 0.00088025, "", true, 0, 7, "", "the model called no tool"},
+		{"mini-400", "error", 0, none, 0, "400 BadRequestError x1", true, 0, 1, "", "BadRequestError: litellm.BadRequestError"},
+		{"mini-401", "error", 0, none, 0, "401 AuthenticationError x1", true, 0, 1, "", "AuthenticationError: litellm.AuthenticationError"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -234,7 +245,7 @@ func FuzzProgramParsers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, size int) {
 		size = max(1, min(size, 1<<16))
-		for _, name := range []string{"codex", "gemini", "opencode"} {
+		for _, name := range []string{"codex", "gemini", "opencode", "mini-"} {
 			whole, a, _ := parseAs(parserOf(name), data, len(data)+1)
 			pieces, b, _ := parseAs(parserOf(name), data, size)
 			if d := cmp.Diff(whole, pieces) + cmp.Diff(a, b); d != "" {

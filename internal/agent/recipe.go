@@ -11,13 +11,15 @@ import (
 	"github.com/assaybot/assay/internal/run"
 )
 
-// recipe says how the kit of an agent's program is made of npm packages.
+// recipe says how the kit of an agent's program is made: of npm packages, or
+// by Python of its packages.
 type recipe struct {
 	title   string // for people
 	version string // where a spec names none
 	program string // within the kit; a kit with it is complete
-	// packages of a version, in npm's form.
+	// packages of a version, in npm's form, or in pip's with python.
 	packages func(version string) []string
+	python   bool
 	// parts are moved from the folder of installed packages into the kit.
 	parts []part
 }
@@ -67,6 +69,11 @@ func recipes() map[string]recipe {
 			title: "opencode", version: OpencodeVersion, program: "bin/opencode",
 			packages: func(v string) []string { return []string{open + "@" + v} },
 			parts:    []part{{from: open + "/bin/opencode", to: "bin/opencode"}},
+		},
+		MiniSWE: {
+			title: "mini-swe-agent", version: MiniVersion, program: "run.py",
+			packages: func(v string) []string { return append([]string{"mini-swe-agent==" + v}, miniNeeds()...) },
+			python:   true,
 		},
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/assaybot/assay/internal/assay"
 )
 
-// gemini is Google's generateContent API.
+// gemini is Google's generateContent API. It reads names of members in both
+// of the forms that the API takes: functionCall and function_call.
 type gemini struct{}
 
 type geminiContent struct {
@@ -20,7 +21,14 @@ type geminiContent struct {
 		Response *struct {
 			Response json.RawMessage `json:"response"`
 		} `json:"functionResponse"`
+		Snake *struct {
+			Response json.RawMessage `json:"response"`
+		} `json:"function_response"`
 	} `json:"parts"`
+}
+
+type geminiTool struct {
+	Name string `json:"name"`
 }
 
 func (c geminiContent) words() string {
@@ -32,6 +40,9 @@ func (c geminiContent) words() string {
 		if p.Response != nil {
 			out = append(out, string(p.Response.Response))
 		}
+		if p.Snake != nil {
+			out = append(out, string(p.Snake.Response))
+		}
 	}
 	return strings.Join(out, "\n")
 }
@@ -40,17 +51,17 @@ func (gemini) parse(r *http.Request, body []byte) (Request, int, error) {
 	var in struct {
 		Contents []geminiContent `json:"contents"`
 		System   geminiContent   `json:"systemInstruction"`
+		Snake    geminiContent   `json:"system_instruction"`
 		Tools    []struct {
-			Functions []struct {
-				Name string `json:"name"`
-			} `json:"functionDeclarations"`
+			Functions []geminiTool `json:"functionDeclarations"`
+			Snake     []geminiTool `json:"function_declarations"`
 		} `json:"tools"`
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return Request{}, 0, fmt.Errorf("reading a request: %w", err)
 	}
 	name, method, _ := strings.Cut(path.Base(r.URL.Path), ":")
-	req := Request{Model: name, Stream: strings.HasPrefix(method, "stream"), System: in.System.words(), Raw: body}
+	req := Request{Model: name, Stream: strings.HasPrefix(method, "stream"), System: in.System.words() + in.Snake.words(), Raw: body}
 	turns := 0
 	for _, c := range in.Contents {
 		req.Last = c.words()
@@ -62,7 +73,7 @@ func (gemini) parse(r *http.Request, body []byte) (Request, int, error) {
 		}
 	}
 	for _, t := range in.Tools {
-		for _, f := range t.Functions {
+		for _, f := range append(t.Functions, t.Snake...) {
 			req.Tools = append(req.Tools, f.Name)
 		}
 	}
