@@ -41,14 +41,19 @@ func newSteps(t *testing.T) *steps {
 	return &steps{person: p, hub: hub, repo: hub.Add("acme/shop")}
 }
 
+// script is a step of a workflow's job that runs one, with the names of what
+// it gets by its environment.
+type script struct {
+	Run string            `yaml:"run"`
+	Env map[string]string `yaml:"env"`
+}
+
 // scriptOf is a step of a job in a workflow, found by a word of its script.
-func scriptOf(t testing.TB, workflow, job, word string) string {
+func scriptOf(t testing.TB, workflow, job, word string) script {
 	t.Helper()
 	var doc struct {
 		Jobs map[string]struct {
-			Steps []struct {
-				Run string `yaml:"run"`
-			} `yaml:"steps"`
+			Steps []script `yaml:"steps"`
 		} `yaml:"jobs"`
 	}
 	if err := yaml.Unmarshal([]byte(read(t, "../../.github/workflows/"+workflow)), &doc); err != nil {
@@ -56,21 +61,25 @@ func scriptOf(t testing.TB, workflow, job, word string) string {
 	}
 	for _, s := range doc.Jobs[job].Steps {
 		if strings.Contains(s.Run, word) {
-			return s.Run
+			return s
 		}
 	}
 	t.Fatalf("the job %s of %s has no script with %q", job, workflow, word)
-	return ""
+	return script{}
 }
 
 // does runs a script in the repository with a job's folder as TEMP, and
-// returns its log and what it set.
-func (s *steps) does(script, job string, env ...string) (log, outputs, summary string) {
+// returns its log and what it set. What isn't given by env is an input that
+// nobody set.
+func (s *steps) does(step script, job string, env ...string) (log, outputs, summary string) {
 	s.t.Helper()
 	dir := s.path(job)
-	cmd := exec.CommandContext(s.t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
+	cmd := exec.CommandContext(s.t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step.Run)
 	cmd.Dir = s.path("repo")
-	cmd.Env = append(append([]string{}, s.env...), "TEMP="+dir, "GITHUB_OUTPUT="+dir+"/output", "GITHUB_STEP_SUMMARY="+dir+"/summary.md",
+	for name := range step.Env {
+		cmd.Env = append(cmd.Env, name+"=")
+	}
+	cmd.Env = append(append(cmd.Env, s.env...), "TEMP="+dir, "GITHUB_OUTPUT="+dir+"/output", "GITHUB_STEP_SUMMARY="+dir+"/summary.md",
 		"GITHUB_EVENT_PATH="+s.path("event.json"))
 	cmd.Env = append(cmd.Env, env...)
 	s.write(job+"/output", "")
@@ -139,8 +148,8 @@ func pack(dir, name string) error {
 func (s *steps) planned() (plan assay.Plan, meta ledger.Run, real assay.Result) {
 	s.t.Helper()
 	s.write("repo/assay.yml", "tasks: tasks\nagents: [oracle, nop]\nrepeats: 75\n")
-	_, outputs, summary := s.does(scriptOf(s.t, "shards.yml", "plan", "assay plan"), "plan", "CONFIG=assay.yml", "VARIANTS_REF=", "VARIANTS_DIR=variants",
-		"VARIANTS=", "INSTRUCTIONS=false", "AGENTS=", "MODELS=", "MAX_COST=", "SANDBOX=local", "MINUTES=0.01", "MAX_SHARDS=240", "HISTORY=", "KEY=assay")
+	_, outputs, summary := s.does(scriptOf(s.t, "shards.yml", "plan", "assay plan"), "plan", "CONFIG=assay.yml", "VARIANTS_DIR=variants",
+		"SANDBOX=local", "MINUTES=0.01", "MAX_SHARDS=240", "KEY=assay")
 	says(s.t, "the plan's outputs", outputs, "count<<", "\n240\n", `"shard":"7/240"`)
 	says(s.t, "the plan's summary", summary, "300 to run in 240 shards")
 	// Row 9, and the limit of a job's outputs, which is counted in UTF-16.
@@ -150,7 +159,7 @@ func (s *steps) planned() (plan assay.Plan, meta ledger.Run, real assay.Result) 
 	s.quietHub("the plan")
 	s.carry("plan/planned.tgz", "merge/plan/planned.tgz")
 	s.carry("plan/planned.tgz", "run/plan/planned.tgz")
-	s.does(scriptOf(s.t, "shards.yml", "run", "assay run"), "run", "VARIANTS_REF=", "VARIANTS_DIR=variants", "INSTRUCTIONS=false", "SHARD=7/240", "BUDGET=0")
+	s.does(scriptOf(s.t, "shards.yml", "run", "assay run"), "run", "VARIANTS_DIR=variants", "SHARD=7/240", "BUDGET=0")
 	s.quietHub("a shard")
 
 	one, err := ledger.OpenRead(s.path("run/results"))
@@ -187,8 +196,9 @@ func (s *steps) report(number int, title, conclusion string) (check fake.CheckRu
 	s.quietHub("the merge")
 	s.carry("merge/results.tgz", "report/shards/results.tgz")
 	// With a comment, as the report of a pull request.
-	script := strings.Replace(scriptOf(s.t, "evaluate.yml", "report", "assay publish"), " --no-comment", "", 1)
-	s.does(script, "report", "GITHUB_TOKEN="+fake.LongToken, "KEY=assay", "FAIL_ON=resolve-rate<0.05", "ARTIFACT_URL=https://example.com/a")
+	step := scriptOf(s.t, "evaluate.yml", "report", "assay publish")
+	step.Run = strings.Replace(step.Run, " --no-comment", "", 1)
+	s.does(step, "report", "GITHUB_TOKEN="+fake.LongToken, "KEY=assay", "FAIL_ON=resolve-rate<0.05", "ARTIFACT_URL=https://example.com/a")
 	if rest, graphql := s.hub.Count(); rest == 0 || rest+graphql > 15 {
 		s.t.Errorf("%d calls of REST, %d of GraphQL", rest, graphql)
 	}
