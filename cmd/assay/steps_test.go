@@ -246,3 +246,30 @@ func TestRow29And30And42ManyShards(t *testing.T) {
 		t.Errorf("check run %d, then %d", first.ID, second.ID)
 	}
 }
+
+// Row 28: where everything has an answer no shard is asked for, and the report
+// is green and says so.
+func TestRow28NothingToDoIsGreen(t *testing.T) {
+	s := newSteps(t)
+	s.write("event.json", "{}")
+	plan := scriptOf(t, "shards.yml", "plan", "assay plan")
+	inputs := []string{"CONFIG=assay.yml", "VARIANTS_DIR=variants", "SANDBOX=local", "MINUTES=60", "MAX_SHARDS=240", "KEY=assay"}
+	s.does(plan, "plan", inputs...)
+	s.carry("plan/planned.tgz", "run/plan/planned.tgz")
+	s.does(scriptOf(t, "shards.yml", "run", "assay run"), "run", "VARIANTS_DIR=variants", "SHARD=1/1", "BUDGET=0")
+
+	_, outputs, summary := s.does(plan, "again", append(inputs, "HISTORY="+s.path("run/results"))...)
+	says(t, "the plan's outputs", outputs, "count<<", "\n0\n")
+	says(t, "the plan's summary", summary, "Nothing to do")
+	s.carry("again/planned.tgz", "merge/plan/planned.tgz")
+	s.does(scriptOf(t, "shards.yml", "merge", "assay merge"), "merge", "KEY=assay")
+	s.carry("merge/results.tgz", "report/shards/results.tgz")
+	_, _, summary = s.does(scriptOf(t, "evaluate.yml", "report", "assay publish"), "report", "GITHUB_TOKEN="+fake.LongToken, "KEY=assay", "FAIL_ON=regression,resolve-rate<0.99")
+	s.hub.Edit(func() {
+		if len(s.repo.Checks) != 1 || s.repo.Checks[0].Conclusion == "failure" {
+			t.Fatalf("check runs: %+v", s.repo.Checks)
+		}
+		t.Log(s.repo.Checks[0].Conclusion, s.repo.Checks[0].Title, s.repo.Checks[0].Summary)
+	})
+	t.Log(summary)
+}
