@@ -48,6 +48,7 @@ ends it; the same command goes on where it was left.`,
 	fl := c.Flags()
 	fl.StringVar(&o.listen, "listen", "127.0.0.1:0", "loopback `address` to serve on; port 0 is any free one")
 	fl.StringVar(&o.req.Who, "who", "", "`name` that decisions are recorded under (default: git's user.email, else the user of this machine)")
+	fl.StringVar(&o.req.Tasks, "tasks", "", "`folder` of the tasks built from the candidates, to show what 'assay validate' found")
 	fl.BoolVar(&o.noOpen, "no-open", false, "only print the address, open no browser")
 	return c
 }

@@ -74,8 +74,12 @@ type observer struct {
 	hidden  tree.Tree
 	next    chan boxed
 	stop    context.CancelFunc
-	// tests and wall are the seconds of the commands, and of all.
+	// tests are the seconds of the commands.
 	tests float64
+	// lock and undated are what the image resolved, as its first box says.
+	looked  bool
+	lock    string
+	undated []string
 }
 
 type boxed struct {
@@ -161,6 +165,9 @@ func (o *observer) observe(ctx context.Context, a arm) (obs observation, err err
 			err = e
 		}
 	}()
+	if err := o.look(ctx, box); err != nil {
+		return obs, err
+	}
 	paths, steps := run.PathsOf(box), a.steps
 	if steps == nil {
 		steps = o.steps
@@ -177,6 +184,16 @@ func (o *observer) observe(ctx context.Context, a arm) (obs observation, err err
 	})
 	o.tests += obs.Seconds
 	return obs, err
+}
+
+// look reads once what the image resolved. Without an image there is nothing.
+func (o *observer) look(ctx context.Context, box run.Box) (err error) {
+	if o.looked || o.spec.Image.Digest == "" {
+		return nil
+	}
+	o.looked = true
+	o.lock, o.undated, err = locked(ctx, box)
+	return err
 }
 
 // altered is a step as an arm wants it.

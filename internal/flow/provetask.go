@@ -29,6 +29,8 @@ type proven struct {
 	strength   *assay.Strength
 	validation assay.Validation
 	image      run.Image
+	lock       string
+	undated    []string
 }
 
 // into writes a proof into a task.
@@ -39,7 +41,7 @@ func (p proven) into(t *assay.Task) {
 	}
 	v := p.validation
 	t.Validation = &v
-	t.Environment.ImageDigest = p.image.Digest
+	t.Environment.ImageDigest, t.Environment.Lock, t.Environment.Undated = p.image.Digest, p.lock, p.undated
 	if v.Needs != nil {
 		t.Limits.CheckSec = max(60, 4*int(v.Needs.Seconds+1))
 	}
@@ -355,6 +357,7 @@ func (p *prover) finish(out *proven, began time.Time) {
 		v.Dropped = p.dropped
 	}
 	if p.obs != nil {
+		out.lock, out.undated = p.obs.lock, p.obs.undated
 		v.TestSec = round(p.obs.tests)
 	}
 	v.WallSec = round(p.f.Now().Sub(began).Seconds())

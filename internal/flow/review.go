@@ -1,17 +1,21 @@
 package flow
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/assaybot/assay/internal/assay"
 	"github.com/assaybot/assay/internal/candidates"
+	"github.com/assaybot/assay/internal/mine"
 )
 
 // Why a Desk refuses. Its errors wrap one of these.
@@ -37,6 +41,9 @@ type DeskOptions struct {
 	Who   string
 	Now   func() time.Time
 	Diff  DiffSource
+	// Tasks is the folder of the tasks that were built from the candidates,
+	// "" for none: what validation says of them is shown too.
+	Tasks string
 }
 
 // ReviewReason is a typed reason of a rejection, with its words for a person.
@@ -151,7 +158,26 @@ func (d *Desk) find(id string) (assay.Candidate, error) {
 	if !ok {
 		return assay.Candidate{}, fmt.Errorf("candidate %q: %w", id, ErrUnknown)
 	}
-	return d.all[i], nil
+	return d.proven(d.all[i]), nil
+}
+
+// proven is a candidate with what its task's file says of its proof by now. One
+// without a task, or whose file can't be read, stays as it is.
+func (d *Desk) proven(c assay.Candidate) assay.Candidate {
+	name := cmp.Or(c.Task, c.ID)
+	if d.opts.Tasks == "" || !filepath.IsLocal(name) {
+		return c
+	}
+	data, err := os.ReadFile(filepath.Join(d.opts.Tasks, name, "task.json"))
+	if err != nil {
+		return c
+	}
+	t := assay.Task{}
+	if json.Unmarshal(data, &t) != nil {
+		return c
+	}
+	t.ID = name
+	return mine.WithTasks([]assay.Candidate{c}, []assay.Task{t})[0]
 }
 
 // Get is one candidate with the decision that stands.
@@ -295,12 +321,12 @@ func lastOf(log []assay.Review, who string) (assay.Review, bool) {
 }
 
 // ReviewRequest asks for a desk over the candidates at Path.
-type ReviewRequest struct{ Path, Who string }
+type ReviewRequest struct{ Path, Who, Tasks string }
 
 // Review opens the candidates at a path for one reviewer. Diffs come from the
 // repositories that the candidates name.
 func (f *Flow) Review(_ context.Context, r ReviewRequest) (*Desk, error) {
-	o := DeskOptions{Store: r.Path, Who: r.Who, Now: f.Now}
+	o := DeskOptions{Store: r.Path, Who: r.Who, Now: f.Now, Tasks: r.Tasks}
 	if f.Repos != nil {
 		o.Diff = &repoDiffs{open: f.Repos, repos: map[string]Repository{}}
 	}

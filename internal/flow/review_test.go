@@ -265,3 +265,33 @@ func TestReviewShowsTheMergedChange(t *testing.T) {
 		t.Errorf("opened %d times", opened)
 	}
 }
+
+// What validation wrote into a task is seen at once, where the tasks are known.
+func TestReviewShowsWhatValidationFound(t *testing.T) {
+	_, store := newDesk(t, reviewed(1), reviewed(2))
+	tasks := t.TempDir()
+	d, err := NewDesk(DeskOptions{Store: store.Path(), Who: "ann", Tasks: tasks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	strength := func(id string) *assay.Strength {
+		e, err := d.Get(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.Candidate.Strength
+	}
+	if s := strength("c1"); s != nil {
+		t.Errorf("before: %+v", s)
+	}
+	if err := os.Mkdir(filepath.Join(tasks, "c1"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text := `{"id": "c1", "strength": {"hunks": 4, "noticed": 3, "share": 0.75}, "validation": {"status": "valid"}}`
+	if err := os.WriteFile(filepath.Join(tasks, "c1", "task.json"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s := strength("c1"); s == nil || s.Noticed != 3 || strength("c2") != nil {
+		t.Errorf("after: %+v", s)
+	}
+}

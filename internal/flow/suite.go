@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/assaybot/assay/internal/assay"
 	"github.com/assaybot/assay/internal/run"
@@ -155,11 +158,36 @@ func (f *Flow) lintDir(dir string, sum *LintSummary) error {
 		sum.Notes = append(sum.Notes, "note: "+p.String())
 	}
 	for _, e := range s.Entries {
-		if st := e.Task.Strength; st != nil {
-			sum.Notes = append(sum.Notes, fmt.Sprintf("note: %s: hidden tests notice %d of %d hunks of the reference", e.Task.ID, st.Noticed, st.Hunks))
+		for _, text := range proofNotes(e.Task) {
+			sum.Notes = append(sum.Notes, "note: "+e.Task.ID+": "+text)
 		}
 	}
 	return nil
+}
+
+// proofNotes is what a proof found of a task that its reader should know.
+func proofNotes(t assay.Task) []string {
+	var out []string
+	if st := t.Strength; st != nil {
+		text := fmt.Sprintf("hidden tests notice %d of %d hunks of the reference", st.Noticed, st.Hunks)
+		if len(st.Missed) > 0 {
+			text += "; not " + strings.Join(st.Missed, ", ")
+		}
+		out = append(out, text)
+	}
+	if len(t.Environment.Undated) > 0 {
+		out = append(out, fmt.Sprintf("undated: the index tells no dates for %s; what is installed may be newer than the base", strings.Join(t.Environment.Undated, ", ")))
+	}
+	if t.Validation == nil {
+		return out
+	}
+	for _, file := range slices.Sorted(maps.Keys(t.Validation.Dropped)) {
+		out = append(out, fmt.Sprintf("%s doesn't run: %s", file, t.Validation.Dropped[file]))
+	}
+	if n := len(t.Validation.Flaky); n > 0 {
+		out = append(out, fmt.Sprintf("%d tests were dropped because they vary: %s", n, strings.Join(t.Validation.Flaky, ", ")))
+	}
+	return out
 }
 
 // holds tells whether a sub-folder of dir has the file.

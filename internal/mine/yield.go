@@ -131,6 +131,7 @@ func WithTasks(all []assay.Candidate, tasks []assay.Task) []assay.Candidate {
 		switch s := assay.CandidateStatus(v.Status); s {
 		case assay.StatusValid, assay.StatusRejected, assay.StatusQuarantined:
 			out[i].Status, out[i].Reason, out[i].Validation = s, assay.Reason(v.Reason), v
+			out[i].Strength = t.Strength
 		}
 	}
 	return out

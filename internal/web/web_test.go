@@ -9,6 +9,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -368,4 +369,20 @@ func FuzzMarkdown(f *testing.F) {
 			t.Errorf("%q has a link elsewhere: %q", text, out)
 		}
 	})
+}
+
+// The page shows how strong the tests are, and what validation left out.
+func TestThePageShowsTheProof(t *testing.T) {
+	c := sample(1)
+	c.Validation.Dropped, c.Validation.BaseFailing = map[string]string{"t/slow.py": "it took more than 60s"}, []string{"t::old"}
+	path := filepath.Join(t.TempDir(), "candidates.jsonl")
+	if err := candidates.At(path).Save([]assay.Candidate{c}); err != nil {
+		t.Fatal(err)
+	}
+	_, body := visit(t, Handler(openDesk(t, path), testToken)).get("/")
+	for _, want := range []string{"75 %</b> strength", "tests notice 3 of 4 hunks", "1 test files dropped", "1 tests fail in the base"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
 }
