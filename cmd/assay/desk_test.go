@@ -51,7 +51,7 @@ func TestNightlyRecordsAndPlansFromIt(t *testing.T) {
 	says(t, "the first plan", plan("plan", "20h"), "0 have an answer, 4 to run in 1 shards", "This month: $0.00 of $5.00 spent")
 	s.carry("plan/planned.tgz", "run/plan/planned.tgz")
 	s.does(scriptOf(t, "shards.yml", "run", "assay run"), "run", "VARIANTS_REF=", "VARIANTS_DIR=variants", "INSTRUCTIONS=false", "SHARD=1/1", "BUDGET=0")
-	s.ok(errors.Join(os.MkdirAll(s.path("record/shards"), 0o755), pack(s.path("run/results"), s.path("record/shards/results.tgz"))))
+	s.ok(errors.Join(os.MkdirAll(s.path("record/artifacts/head"), 0o755), pack(s.path("run/results"), s.path("record/artifacts/head/results.tgz"))))
 	record := scriptOf(t, "record.yml", "history", "assay history push")
 	for _, want := range []string{"4 trials added to assay as history/", "Nothing new"} {
 		log, _, summary := s.does(record, "record", "KEY=nightly", "RUN=42")
@@ -121,11 +121,11 @@ func (s *steps) proven(dir, id string, issue int) {
 
 // behind makes a git remote that git takes for the repository's address, for
 // jobs that push.
-func (s *stage) behind() (git func(args ...string) string) {
+func (s *stage) behind() {
 	s.t.Helper()
 	dir := filepath.Join(s.root, "remote", "acme", "shop")
 	s.ok(os.MkdirAll(dir, 0o755))
-	git = func(args ...string) string {
+	s.remote = func(args ...string) string {
 		s.t.Helper()
 		out, err := exec.CommandContext(s.t.Context(), "git", append([]string{"-C", dir}, args...)...).CombinedOutput()
 		if err != nil {
@@ -133,18 +133,17 @@ func (s *stage) behind() (git func(args ...string) string) {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	git("init", "--quiet", "--bare", ".")
+	s.remote("init", "--quiet", "--bare", ".")
 	home := filepath.Join(s.root, "home")
 	s.ok(writeFile(filepath.Join(home, ".gitconfig"), []byte(fmt.Sprintf("[url %q]\n\tinsteadOf = https://github.com/acme/shop\n", "file://"+dir))))
 	s.env = append(s.env, "HOME="+home)
-	return git
 }
 
 // A night by the generated workflow, with act: a score, and a history that the
 // next night goes on from.
 func TestWorkflowOfANight(t *testing.T) {
 	s := newStage(t)
-	git := s.behind()
+	git := s.remote
 	s.repo.AddIssue(fake.Issue{Thread: fake.Thread{Number: 9, Labels: []string{"assay"}}})
 	for _, want := range [][]string{{"0 have an answer, 4 to run", "4 trials added to assay as history/"}, {"4 have an answer, 0 to run", "Nothing new"}} {
 		log := s.run("workflow_dispatch", "assay-nightly.yml", "{}")
@@ -165,7 +164,6 @@ func TestWorkflowOfANight(t *testing.T) {
 // is answered though no work could be done.
 func TestWorkflowOfALabel(t *testing.T) {
 	s := newStage(t)
-	s.behind()
 	s.file(".github/assay.yml", "tasks: ../tasks\nagents: [oracle]\nmine:\n  since: \"2020-01-01\"\n")
 	s.commit("Mining")
 	s.repo.AddIssue(fake.Issue{Thread: fake.Thread{Number: 9, Labels: []string{"assay", "bug"}}})

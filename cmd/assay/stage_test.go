@@ -31,7 +31,8 @@ type stage struct {
 	hub     *fake.Server
 	repo    *fake.Repo
 	git     *repo.Repo
-	env     []string // of all steps
+	remote  func(args ...string) string // git in the repository that jobs push to
+	env     []string                    // of all steps
 	secrets []string
 
 	mu        sync.Mutex
@@ -51,6 +52,7 @@ func emptyStage(t *testing.T) *stage {
 		s.ok(os.MkdirAll(d, 0o755))
 	}
 	s.secrets = []string{"GITHUB_TOKEN=" + fake.LongToken}
+	s.behind()
 	s.hub.Watch(func(fake.Exchange) {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -71,7 +71,7 @@ func TestWorkflowOfAPullRequest(t *testing.T) {
 func TestWorkflowOfAnEvaluation(t *testing.T) {
 	s := newStage(t)
 	server := model.New(t, counts())
-	s.env = []string{"ANTHROPIC_BASE_URL=" + server.URL, "ASSAY_CACHE=" + filepath.Join(s.root, "cache")}
+	s.env = append(s.env, "ANTHROPIC_BASE_URL="+server.URL, "ASSAY_CACHE="+filepath.Join(s.root, "cache"))
 	s.secrets = append(s.secrets, "ANTHROPIC_API_KEY="+realKey)
 	agents := "[oracle, nop, {name: command, command: [sh, -c, 'cat >/dev/null; echo hello >hello.txt']}"
 	trials, resolved, shards := 6, 3, "2"

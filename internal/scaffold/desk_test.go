@@ -26,7 +26,7 @@ func mayWrite(w workflow, j map[string]any, scope string) bool {
 	case "checks", "pull-requests":
 		return true
 	case "issues":
-		return calls("record", "nightly", "label") || strings.Contains(steps, "assay issue ")
+		return calls("nightly", "label") || strings.Contains(steps, "assay issue ")
 	case "contents":
 		reason := regexp.MustCompile(`(?m)^ +contents: write # \S`).MatchString(w.text)
 		pushes := strings.Contains(steps, "assay history push") || strings.Contains(steps, "assay propose")
