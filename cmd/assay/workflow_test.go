@@ -74,11 +74,12 @@ func TestWorkflowOfAnEvaluation(t *testing.T) {
 	s.env = append(s.env, "ANTHROPIC_BASE_URL="+server.URL, "ASSAY_CACHE="+filepath.Join(s.root, "cache"))
 	s.secrets = append(s.secrets, "ANTHROPIC_API_KEY="+realKey)
 	agents := "[oracle, nop, {name: command, command: [sh, -c, 'cat >/dev/null; echo hello >hello.txt']}"
-	trials, resolved, shards := 6, 3, "2"
+	// With one agent fewer the two tasks differ too much for a rate to be proven.
+	trials, resolved, shards, conclusion := 6, 3, "2", "neutral"
 	if claude := claudeProgram(t); claude != "" {
 		linkKit(t, claude, filepath.Join(s.root, "cache"))
 		agents += ", claude-code]\nmodels: [claude-sonnet-4-5"
-		trials, resolved, shards = 8, 4, "3"
+		trials, resolved, shards, conclusion = 8, 4, "3", "success"
 	}
 	s.configure(agents + "]\nvariants: [baseline]")
 	s.file(".github/assay.yml", strings.Replace(read(t, filepath.Join(s.dir, ".github/assay.yml")), "variants: [\"*\"]\n", "", 1))
@@ -93,7 +94,7 @@ func TestWorkflowOfAnEvaluation(t *testing.T) {
 			t.Fatalf("round %d: %d check runs\n%s", round, len(checks), log)
 		}
 		c := checks[0]
-		if c.SHA != head || c.Conclusion != "success" || (round > 0 && c.ID != id) {
+		if c.SHA != head || c.Conclusion != conclusion || (round > 0 && c.ID != id) {
 			t.Errorf("round %d: check run %d (was %d) is %s on %s", round, c.ID, id, c.Conclusion, c.SHA)
 		}
 		id = c.ID
