@@ -107,7 +107,7 @@ func wire() (*flow.Flow, error) {
 		Agents: agent.All(agents), UsesModels: agent.UsesModels, Gateway: gw, Patches: patches{},
 		Sandbox: m.sandbox, Kits: kits(agents), Tasks: tasks.FS(), Variants: variants.FS(),
 		Repos: open, Branches: branches(), Texts: texts, Commits: flow.NewCommits(open), GitHub: step(),
-		CacheDir: cacheDir(), CleanUp: m.clean, Check: m.doctor, Free: disk.Free, Sample: demoSample,
+		CacheDir: cacheDir(), CleanUp: m.clean, Check: m.doctor, Free: disk.Free, Sample: demoSample, Hub: demoHub,
 	}, nil
 }
 

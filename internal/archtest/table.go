@@ -70,7 +70,7 @@ func Rooms() Table {
 		Nouns:  {"assay"},
 		Data:   {"tasks", "variants"},
 		Tools:  {"tree", "stat", "testlog", "schema", "redact", "disk", "atif", "plain"},
-		Stages: {"mine", "build", "plan", "run", "grade", "report", "compare", "publish", "modes", "scaffold"},
+		Stages: {"mine", "build", "plan", "run", "grade", "report", "compare", "publish", "modes", "preview", "scaffold"},
 		Stores: {"suite", "ledger", "config", "candidates", "history"},
 		Joint:  {"flow"},
 		Proof:  {"archtest", "sandboxtest", "testkit"},

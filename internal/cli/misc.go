@@ -144,7 +144,7 @@ func newDemo(f *Factory, runF func(context.Context, *demoOptions) error) *cobra.
 	o := &demoOptions{f: f}
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Show the main job on the built-in suite; needs no keys, no Docker, no network",
+		Short: "Show the whole road, from mining to the comment on GitHub; needs no keys, no Docker, no network",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return runF(c.Context(), o) },
 	}

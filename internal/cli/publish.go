@@ -49,6 +49,7 @@ and outputs only and says so. The check is never red when nothing is proven.`,
 	fl.StringVar(&o.req.TrialsURL, "trials-url", "", "web `address` of the results folder where it can be browsed")
 	fl.BoolVar(&o.req.Check, "check", true, "write the check run")
 	fl.BoolVar(&o.req.Comment, "comment", true, "write the comment; given explicitly, on a closed pull request too")
+	fl.StringVar(&o.req.Preview, "preview", "", "draw what GitHub will show as a page in this HTML `file`")
 	fl.BoolVar(&o.noCheck, "no-check", false, "write no check run")
 	fl.BoolVar(&o.noComment, "no-comment", false, "write no comment")
 	return c

@@ -81,11 +81,16 @@ func (f *Flow) sideOf(rep report.Report, dir string) (compare.Side, error) {
 	for _, t := range plan.Trials {
 		digests[t.ID] = t.TaskDigest
 	}
+	return sideFrom(rep, dir, digests), nil
+}
+
+// sideFrom is the side of a report, with the tasks' digests by trial.
+func sideFrom(rep report.Report, name string, digests map[string]string) compare.Side {
 	missed := map[string][]string{}
 	for _, m := range rep.Misses {
 		missed[m.ID] = missedBy(m)
 	}
-	side := compare.Side{Name: dir}
+	side := compare.Side{Name: name}
 	for _, t := range rep.Trials {
 		side.Trials = append(side.Trials, compare.Trial{
 			ID: t.ID, Task: t.Task, Digest: digests[t.ID], Repeat: t.Repeat, Version: t.Version,
@@ -95,7 +100,7 @@ func (f *Flow) sideOf(rep report.Report, dir string) (compare.Side, error) {
 			Clauses: missed[t.ID],
 		})
 	}
-	return side, nil
+	return side
 }
 
 // missedBy are the requirements that a trial missed, as a person reads them.

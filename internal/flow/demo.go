@@ -29,18 +29,22 @@ type DemoRequest struct {
 const hasty = "hasty"
 
 // hastyWork are the tasks that the scripted agent attempts, and which of
-// their wrong solutions it hands in: three ways to miss.
+// their wrong solutions it hands in, each another way to miss.
 func hastyWork() map[string]string {
 	return map[string]string{
 		"merge-intervals": "edits-the-test",
 		"fix-pagination":  "fixes-legacy-too",
 		"csv-parser":      "splits-lines-first",
+
+		"rename-across-modules": "docstrings-forgotten",
+		"scope-creep-magnet":    "fixes-every-typo",
 	}
 }
 
 // Demo goes the whole road without a model or a key: it mines a sample
 // repository, builds and proves its tasks, runs the reference agents and a
-// scripted one over the built-in suite and those tasks, and prints the report.
+// scripted one over the built-in suite and those tasks, prints the report, and
+// posts it to a GitHub within the program.
 // Everything is run in one sandbox. The error is nil only if what must be seen
 // was seen.
 func (f *Flow) Demo(ctx, soft context.Context, d DemoRequest, p Progress, w io.Writer) error {
@@ -55,7 +59,7 @@ func (f *Flow) Demo(ctx, soft context.Context, d DemoRequest, p Progress, w io.W
 	}
 	defer func() { _ = sandbox.Close(context.WithoutCancel(ctx)) }()
 	p.Note(sandbox.Note)
-	s := &demo{Flow: f.within(sandbox), at: at, p: quiet{p}, w: w, soft: soft}
+	s := &demo{Flow: f.within(sandbox), at: at, p: quiet{p}, w: w, soft: soft, keep: d.Out != ""}
 	for _, stage := range []func(context.Context) error{s.mine, s.build, s.prove, s.run} {
 		if err := stage(ctx); err != nil {
 			return err
@@ -69,6 +73,9 @@ func (f *Flow) Demo(ctx, soft context.Context, d DemoRequest, p Progress, w io.W
 		return err
 	}
 	if err := s.expected(); err != nil {
+		return err
+	}
+	if err := s.publish(ctx); err != nil {
 		return err
 	}
 	return s.say("\nAll came out as it must. Next: 'assay mine --repo . --since 90d' in a repository of your own.\n")
@@ -131,6 +138,7 @@ type demo struct {
 	w      io.Writer
 	soft   context.Context
 	sample DemoSample
+	keep   bool // the folders stay
 }
 
 func (d *demo) say(format string, args ...any) error {
@@ -268,7 +276,7 @@ func (d *demo) run(ctx context.Context) error {
 	}
 	slices.Sort(scripted.Task)
 	if err := d.say("\n4. Run: over the built-in suite and the mined tasks the reference solution (oracle) must pass all,\n" +
-		"doing nothing (nop) must fail all; hasty edits a test, touches a file that it was told to leave, skips a clause,\n" +
+		"doing nothing (nop) must fail all; hasty edits a test, touches files that it was told to leave, skips clauses,\n" +
 		"and solves half of a mined task.\n"); err != nil {
 		return err
 	}

@@ -49,6 +49,9 @@ type Flow struct {
 	// Sample makes the demo's repository in a folder.
 	Sample func(ctx context.Context, dir string) (DemoSample, error)
 
+	// Hub starts a GitHub for the demo to post to.
+	Hub func() (DemoHub, error)
+
 	// Clock are environment variables that shift a box's clock; none where
 	// the program for it is missing.
 	Clock map[string]string

@@ -38,6 +38,8 @@ type PublishRequest struct {
 	Summary                   string
 	ArtifactURL, TrialsURL    string
 	Check, Comment, AnyClosed bool
+	// Preview is a file for a page that shows what GitHub will, "" for none.
+	Preview string
 
 	head publish.Head // of the event, where it names no pull request
 }
@@ -63,6 +65,11 @@ func (f *Flow) Publish(ctx context.Context, req PublishRequest, w, log io.Writer
 	}, score, gate)
 	if err := f.writeSummary(req.Summary, docs.Summary, w); err != nil {
 		return err
+	}
+	if req.Preview != "" {
+		if err := writePage(req.Preview, pageOf(docs, req)); err != nil {
+			return err
+		}
 	}
 	posted, postErr := f.post(ctx, req, docs)
 	if err := f.tell(docs, posted, w, log); err != nil {
@@ -92,7 +99,7 @@ func (f *Flow) post(ctx context.Context, req PublishRequest, docs publish.Docs) 
 	case !req.Check && !req.Comment:
 		return p, nil
 	case f.GitHub.Open == nil:
-		p.Notes, p.Refused = []string{"nothing was posted: there is no GITHUB_TOKEN"}, true
+		p.Notes, p.Refused = []string{"nothing was posted: there is no GITHUB_TOKEN; in a workflow's step write\n  env:\n    GITHUB_TOKEN: ${{ github.token }}"}, true
 		return p, nil
 	case req.Repo == "":
 		p.Notes, p.Refused = []string{"nothing was posted: no repository is named (--repo owner/name)"}, true
@@ -165,7 +172,26 @@ func (f *Flow) score(req PublishRequest) (publish.Score, error) {
 	if err != nil {
 		return publish.Score{}, err
 	}
-	l, err := ledger.OpenRead(req.Dir)
+	var against *compare.Comparison
+	if req.Base != "" {
+		c, err := f.comparison(CompareRequest{A: req.Base, B: req.Dir, Margin: req.Margin})
+		if err != nil {
+			return publish.Score{}, err
+		}
+		against = &c
+	}
+	s, err := f.scored(req.Dir, rep, against)
+	if err != nil {
+		return s, err
+	}
+	s.Lint, err = f.faults(req.Dir, req.Tasks)
+	return s, err
+}
+
+// scored is the score of a report of a results folder, with what it is
+// compared with, if anything.
+func (f *Flow) scored(dir string, rep report.Report, against *compare.Comparison) (publish.Score, error) {
+	l, err := ledger.OpenRead(dir)
 	if err != nil {
 		return publish.Score{}, err
 	}
@@ -177,30 +203,30 @@ func (f *Flow) score(req PublishRequest) (publish.Score, error) {
 	for _, t := range plan.Trials {
 		places[t.ID] = t.Dir()
 	}
-	s := scoreOf(rep, pathsOf(rep, places))
+	paths := pathsOf(rep, places)
+	s := scoreOf(rep, paths)
 	var full bytes.Buffer
 	if err := report.Render(rep, "markdown", &full); err != nil {
 		return s, err
 	}
-	if req.Base != "" {
-		c, err := f.comparison(CompareRequest{A: req.Base, B: req.Dir, Margin: req.Margin})
-		if err != nil {
-			return s, err
-		}
-		s.Versus = versus(c, pathsOf(rep, places))
+	if against != nil {
+		s.Versus = versus(*against, paths)
 		full.WriteString("\n")
-		if err := compare.Render(c, "markdown", &full); err != nil {
+		if err := compare.Render(*against, "markdown", &full); err != nil {
 			return s, err
 		}
 	}
 	s.Full = full.String()
-	s.Lint, err = f.faults(l, req.Tasks)
-	return s, err
+	return s, nil
 }
 
 // faults are those of the suite's files, where the suite is here.
-func (f *Flow) faults(l *ledger.Ledger, tasks string) (assay.Problems, error) {
+func (f *Flow) faults(dir, tasks string) (assay.Problems, error) {
 	if tasks == "" {
+		l, err := ledger.OpenRead(dir)
+		if err != nil {
+			return nil, err
+		}
 		meta, err := l.Run()
 		if err != nil || meta.Request.Tasks == "" || !isDir(meta.Request.Tasks) {
 			return nil, nil //nolint:nilerr // a run without its request has no suite to look at

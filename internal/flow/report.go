@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/assaybot/assay/internal/assay"
 	"github.com/assaybot/assay/internal/atif"
@@ -42,7 +43,24 @@ func (f *Flow) Report(dir, format string, r Render, w io.Writer) error {
 	return report.Style{Format: format, Width: r.Width, Color: r.Color}.Render(rep, w)
 }
 
-func (f *Flow) buildReport(dir string) (report.Report, error) {
+func (f *Flow) buildReport(dir string) (report.Report, error) { return f.buildView(dir, view{}) }
+
+// view is a part of a results folder; a nil function keeps all.
+type view struct {
+	trials  func(assay.Trial) bool
+	results func(assay.Result) bool
+}
+
+func kept[T any](all []T, keep func(T) bool) []T {
+	if keep == nil {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(t T) bool { return !keep(t) })
+}
+
+// buildView is the report of a part of a folder. What was left out of the plan
+// is only told of the whole.
+func (f *Flow) buildView(dir string, v view) (report.Report, error) {
 	if !isDir(dir) {
 		return report.Report{}, assay.Userf("there is no results folder %s", dir)
 	}
@@ -61,9 +79,12 @@ func (f *Flow) buildReport(dir string) (report.Report, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return report.Report{}, err
 	}
+	if v.trials != nil {
+		plan.NotRun = nil
+	}
 	results, how, problems := readResults(l)
 	return report.Build(report.Input{
-		Title: "assay", SuiteDigest: meta.Suite, Results: results, Planned: plan.Trials,
+		Title: "assay", SuiteDigest: meta.Suite, Results: kept(results, v.results), Planned: kept(plan.Trials, v.trials),
 		NotRun: plan.NotRun, Problems: problems, Strength: meta.Strength, Modes: how,
 	}), nil
 }

@@ -79,7 +79,12 @@ func summary(c Context, s Score, why string) string {
 	if s.Full == "" {
 		return head + compose(MaxSummary/4, details(c, s)...)
 	}
-	return head + "\n" + plain.Cut(s.Full, MaxSummary-len(head)-1)
+	room := MaxSummary - len(head) - 1
+	if len(s.Full) <= room {
+		return head + "\n" + s.Full
+	}
+	more := "\n**Not all fits here.** `assay report` on the " + plain.Link("results", c.ArtifactURL) + " prints all tables.\n\n"
+	return head + more + plain.Cut(s.Full, room-len(more))
 }
 
 // outputs are a step's outputs, in a fixed order.

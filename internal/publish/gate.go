@@ -108,11 +108,11 @@ func regression(v *Versus) verdict {
 	case v.Reason != "":
 		return verdict{Neutral, v.Reason}
 	case v.Verdict == stat.Worse:
-		return verdict{Failure, "worse than the base"}
+		return verdict{Failure, "it is worse than the base"}
 	case v.Verdict == stat.Better:
-		return verdict{Success, "better than the base"}
+		return verdict{Success, "it is better than the base"}
 	case v.Verdict == stat.NoWorse:
-		return verdict{Success, "no worse than the base by more than the margin"}
+		return verdict{Success, "it is no worse than the base by more than the margin"}
 	}
 	return verdict{Neutral, "no difference to the base is proven"}
 }

@@ -138,7 +138,7 @@ func few(missed []string) string {
 
 // trajectories are links to what the agent did, where it can be browsed.
 func (c Context) trajectories(paths []string) string {
-	out := ""
+	var links []string
 	for i, p := range paths {
 		to := c.trial(p)
 		if to == "" || i == 3 {
@@ -146,13 +146,19 @@ func (c Context) trajectories(paths []string) string {
 		}
 		name := "trajectory"
 		if len(paths) > 1 {
-			name += " " + strconv.Itoa(i+1)
+			name = strconv.Itoa(i + 1)
 		}
 		if link := plain.Link(name, to); link != name {
-			out += " · " + link
+			links = append(links, link)
 		}
 	}
-	return out
+	switch {
+	case len(links) == 0:
+		return ""
+	case len(paths) > 1:
+		return " · trajectories " + strings.Join(links, " ")
+	}
+	return " · " + links[0]
 }
 
 // trial is the address of an attempt's folder, "" where it has none.
