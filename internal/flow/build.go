@@ -234,11 +234,29 @@ func (f *Flow) makeTask(ctx context.Context, b BuildRequest, c *assay.Candidate)
 	if reason != "" || err != nil {
 		return m, reason, detail, err
 	}
+	c.Doubts = mine.WithGold(c.Doubts, c.Statement, p.added())
 	recipe, reason, detail := propose(b, c, p)
 	if reason != "" {
 		return m, reason, detail, nil
 	}
 	return compose(b, c, p, recipe, repo.Dir()), "", "", nil
+}
+
+// added are the lines that the reference brings into the files that it changes.
+func (p parts) added() []string {
+	var out []string
+	for _, path := range p.solution.Paths() {
+		was := map[string]bool{}
+		for line := range strings.Lines(string(p.base[path].Data)) {
+			was[strings.TrimSpace(line)] = true
+		}
+		for line := range strings.Lines(string(p.solution[path].Data)) {
+			if line = strings.TrimSpace(line); path != run.DeletedList && !was[line] {
+				out = append(out, line)
+			}
+		}
+	}
+	return out
 }
 
 // readParts splits the change as mining did, and proves that base, tests and

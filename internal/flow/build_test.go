@@ -394,3 +394,38 @@ func TestBuildWithdrawsWhatItRejects(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// A statement that holds a line of the reference is doubted, though mining saw
+// no content of files; a line that the base has already is none.
+func TestBuildDoubtsStatementsThatHoldTheGold(t *testing.T) {
+	const old, fresh = "def total(prices, skipped=1):", "return sum(price for price in prices)"
+	r := repo.New(t.Context(), filepath.Join(t.TempDir(), "r"), time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+	r.Commit(dana, "Start", repo.Files{
+		"setup.py": repo.F(""), "a.py": repo.F(old + "\n    return 0\n"), "test_a.py": repo.F("import unittest\n"),
+	})
+	r.Commit(dana, "Sum (#2)\n\nThe function "+old+" is wrong. With `"+fresh+"` it is right.", repo.Files{
+		"a.py": repo.F(old + "\n    " + fresh + "\n"), "test_a.py": repo.F("import unittest\n# 2\n"),
+	})
+	r.Commit(dana, "Zero (#3)\n\nThe function "+old+" should give nothing for no prices at all.", repo.Files{
+		"a.py": repo.F(old + "\n    return None if not prices else 0\n"), "test_a.py": repo.F("import unittest\n# 3\n"),
+	})
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	q := request(t, r)
+	mustMine(t, q)
+	b := built{t, r, q.Out, filepath.Join(t.TempDir(), "tasks")}
+	b.must(nil)
+	b.must(nil)
+	gold := func(id string) (found []string) {
+		for _, d := range b.candidate(id).Doubts {
+			if d.Kind == "contains_gold" {
+				found = append(found, d.Evidence)
+			}
+		}
+		return found
+	}
+	if d := cmp.Diff([][]string{{fresh}, nil}, [][]string{gold("pull-2"), gold("pull-3")}); d != "" {
+		t.Error(d)
+	}
+}

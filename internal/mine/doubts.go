@@ -139,6 +139,19 @@ func goldIn(text string, in StatementInput) string {
 	return ""
 }
 
+// WithGold is doubts with one more where a statement holds a line that the
+// reference adds: mining sees only the names of files, building their content.
+func WithGold(doubts []assay.Confounder, s assay.Statement, added []string) []assay.Confounder {
+	if slices.ContainsFunc(doubts, func(d assay.Confounder) bool { return d.Kind == DoubtGold }) {
+		return doubts
+	}
+	line := goldIn(s.Title+"\n"+s.Body, StatementInput{Gold: added})
+	if line == "" {
+		return doubts
+	}
+	return append(slices.Clone(doubts), assay.Confounder{Kind: DoubtGold, Evidence: shorten(line)})
+}
+
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func several(issues []Issue) string {
