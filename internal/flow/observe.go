@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/assaybot/assay/internal/assay"
 	"github.com/assaybot/assay/internal/grade"
 	"github.com/assaybot/assay/internal/run"
@@ -74,6 +76,8 @@ type observer struct {
 	hidden  tree.Tree
 	next    chan boxed
 	stop    context.CancelFunc
+	// closing are boxes that are removed while the next run goes on.
+	closing errgroup.Group
 	// tests are the seconds of the commands.
 	tests float64
 	// lock and undated are what the image resolved, as its first box says.
@@ -130,14 +134,16 @@ func (o *observer) supply(ctx context.Context) {
 	}
 }
 
-// close removes the box that is ready and waits for its maker.
-func (o *observer) close(ctx context.Context) {
+// close removes the box that is ready, waits for its maker, and tells whether
+// all boxes could be removed.
+func (o *observer) close(ctx context.Context) error {
 	o.stop()
 	for b := range o.next {
 		if b.box != nil {
 			_ = b.box.Close(context.WithoutCancel(ctx))
 		}
 	}
+	return o.closing.Wait()
 }
 
 // open takes the ready box, or makes one of another kind.
@@ -160,11 +166,7 @@ func (o *observer) observe(ctx context.Context, a arm) (obs observation, err err
 	if err != nil {
 		return obs, err
 	}
-	defer func() {
-		if e := box.Close(context.WithoutCancel(ctx)); err == nil {
-			err = e
-		}
-	}()
+	defer o.closing.Go(func() error { return box.Close(context.WithoutCancel(ctx)) })
 	if err := o.look(ctx, box); err != nil {
 		return obs, err
 	}

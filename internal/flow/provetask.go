@@ -92,8 +92,15 @@ func (f *Flow) proveTask(ctx context.Context, sandbox Sandbox, v ValidateRequest
 	if p.obs, err = newObserver(ctx, sandbox, p.spec(), p.task, p.job.Workspace); err != nil {
 		return out, err
 	}
-	defer p.obs.close(ctx)
+	defer func() {
+		if e := p.obs.close(ctx); err == nil {
+			err = e
+		}
+	}()
 	if err := p.prove(ctx, &out); err != nil {
+		return out, err
+	}
+	if err := p.obs.close(ctx); err != nil { // before the clock is read
 		return out, err
 	}
 	p.finish(&out, began)
