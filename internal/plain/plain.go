@@ -114,8 +114,10 @@ func Fence(s string, n int) string {
 }
 
 // unmark keeps text that isn't escaped from looking like a hidden comment to
-// whoever searches for one.
-func unmark(s string) string { return strings.ReplaceAll(s, "<!--", "<"+thin+"!--") }
+// whoever searches for one, and like a command should it be printed to a log.
+func unmark(s string) string { return marks.Replace(s) }
+
+var marks = strings.NewReplacer("<!--", "<"+thin+"!--", "##[", "#"+thin+"#[")
 
 // Log is Text for the log of a workflow step: no line of it is a command.
 func Log(s string) string {
