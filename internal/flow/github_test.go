@@ -3,6 +3,7 @@ package flow
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/assaybot/assay/internal/publish"
@@ -52,5 +53,12 @@ func TestAnotherPullRequestHasNoCommitYet(t *testing.T) {
 	req = PublishRequest{}
 	if err := f.locate(&req); err != nil || req.SHA != "abc" {
 		t.Errorf("%+v, %v", req, err)
+	}
+}
+
+func TestRow54AMissingTokenSaysWhatToWrite(t *testing.T) {
+	p, err := new(Flow).post(t.Context(), PublishRequest{Check: true, Repo: "acme/shop"}, publish.Docs{})
+	if err != nil || !p.Refused || !strings.Contains(p.Notes[0], "env:\n    GITHUB_TOKEN: ${{ github.token }}") {
+		t.Errorf("%+v, %v", p, err)
 	}
 }

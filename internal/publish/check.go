@@ -83,7 +83,7 @@ func summary(c Context, s Score, why string) string {
 	if len(s.Full) <= room {
 		return head + "\n" + s.Full
 	}
-	more := "\n**Not all fits here.** `assay report` on the " + plain.Link("results", c.ArtifactURL) + " prints all tables.\n\n"
+	more := "\n**Not all fits here.** All tables are in `report.md` of the " + plain.Link("results", c.ArtifactURL) + "; `assay report` prints them, too.\n\n"
 	return head + more + plain.Cut(s.Full, room-len(more))
 }
 
