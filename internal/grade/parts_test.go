@@ -31,7 +31,7 @@ func TestStepsOfShards(t *testing.T) {
 	type step struct {
 		Name string
 		Argv []string
-		Sec  time.Duration
+		For  time.Duration
 	}
 	own := step{"hidden", []string{"run", "t/own.py", "sh 't/own.py' > R/report.xml"}, 300}
 	for _, tt := range []struct {
