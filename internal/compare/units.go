@@ -185,10 +185,23 @@ func uneven(units []unit) string {
 			lackA, lackB = lackA+max(d, 0), lackB+max(-d, 0)
 		}
 	}
-	if lackA+lackB == 0 {
+	const not = "the sides are not equally complete: "
+	switch {
+	case lackA+lackB == 0:
 		return ""
+	case lackA == 0:
+		return not + fmt.Sprintf("the second lacks %s that the first has", trials(lackB))
+	case lackB == 0:
+		return not + fmt.Sprintf("the first lacks %s that the second has", trials(lackA))
 	}
-	return fmt.Sprintf("the sides are not equally complete: the first lacks %d and the second %d trials that the other has", lackA, lackB)
+	return not + fmt.Sprintf("the first lacks %s and the second %s that the other has", trials(lackA), trials(lackB))
+}
+
+func trials(n int) string {
+	if n == 1 {
+		return "1 trial"
+	}
+	return fmt.Sprintf("%d trials", n)
 }
 
 func merged(a, b map[Cell][]Trial) map[Cell]bool {

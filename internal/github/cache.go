@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 )
 
@@ -93,7 +94,13 @@ func (c *cache) keep(key string, resp *http.Response) error {
 	if c.entries[key] == nil {
 		c.age = append(c.age, key)
 	}
-	c.entries[key] = &cached{tag: resp.Header.Get("ETag"), header: resp.Header.Clone(), body: body}
+	header := resp.Header.Clone()
+	for name := range header { // what was true then only
+		if strings.HasPrefix(name, "X-Ratelimit-") || name == "Date" || name == "Retry-After" {
+			header.Del(name)
+		}
+	}
+	c.entries[key] = &cached{tag: resp.Header.Get("ETag"), header: header, body: body}
 	if len(c.age) > maxCached {
 		delete(c.entries, c.age[0])
 		c.age = c.age[1:]

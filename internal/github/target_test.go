@@ -56,6 +56,24 @@ func TestPublishedTwiceIsThereOnce(t *testing.T) {
 	}
 }
 
+// A report job may make fifteen calls: a workflow's token has a thousand an
+// hour for all of its repository's jobs.
+func TestPublishingTakesFewCalls(t *testing.T) {
+	k := newKit(t)
+	pull := k.pulled()
+	d := scored(pull.HeadSHA, 1000)
+	for _, run := range []string{"first", "second"} {
+		k.s.Forget()
+		k.publish(d)
+		if rest, graph := k.s.Count(); rest+graph > 15 {
+			t.Errorf("the %s run made %d calls", run, rest+graph)
+		}
+	}
+	if len(k.r.Checks) != 1 || len(pull.Comments) != 1 {
+		t.Errorf("%d checks, %d comments", len(k.r.Checks), len(pull.Comments))
+	}
+}
+
 func TestPublishingHidesOlderComments(t *testing.T) {
 	k := newKit(t)
 	pull := k.pulled()
