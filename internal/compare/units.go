@@ -190,14 +190,14 @@ func uneven(units []unit) string {
 	case lackA+lackB == 0:
 		return ""
 	case lackA == 0:
-		return not + fmt.Sprintf("the second lacks %s that the first has", trials(lackB))
+		return not + fmt.Sprintf("the second lacks %s that the first has", ofTrials(lackB))
 	case lackB == 0:
-		return not + fmt.Sprintf("the first lacks %s that the second has", trials(lackA))
+		return not + fmt.Sprintf("the first lacks %s that the second has", ofTrials(lackA))
 	}
-	return not + fmt.Sprintf("the first lacks %s and the second %s that the other has", trials(lackA), trials(lackB))
+	return not + fmt.Sprintf("the first lacks %s and the second %s that the other has", ofTrials(lackA), ofTrials(lackB))
 }
 
-func trials(n int) string {
+func ofTrials(n int) string {
 	if n == 1 {
 		return "1 trial"
 	}
