@@ -17,13 +17,13 @@ import (
 	"github.com/assaybot/assay/internal/report"
 )
 
-// large is one side of a run: tasks, five times each. Every
+// large is one side of a run: tasks, each so many times. Every
 // twentieth task has got worse on the later side, a few are out.
-func large(later bool, tasks int) report.Input {
+func large(later bool, tasks, repeats int) report.Input {
 	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	in := report.Input{Title: "assay", SuiteDigest: "sha256:" + strings.Repeat("0a", 32)}
 	for task := range tasks {
-		for repeat := range 5 {
+		for repeat := range repeats {
 			t := assay.Trial{Task: fmt.Sprintf("pull-%04d", 1000+task), Agent: assay.AgentSpec{Name: "claude-code"}, Model: "claude-sonnet-4-5",
 				Effort: "high", Variant: assay.Baseline, Repeat: repeat, Sandbox: "docker", TaskDigest: fmt.Sprint(task)}
 			t.ID = assay.TrialID(t)
@@ -59,8 +59,8 @@ func sideOfInput(in report.Input, name string) (report.Report, compare.Side) {
 // largeDocs are the texts of ten trials per task, and all tables.
 func largeDocs(t *testing.T, tasks int) (publish.Docs, string) {
 	t.Helper()
-	_, before := sideOfInput(large(false, tasks), "main")
-	rep, after := sideOfInput(large(true, tasks), "pull")
+	_, before := sideOfInput(large(false, tasks, 5), "main")
+	rep, after := sideOfInput(large(true, tasks, 5), "pull")
 	c := compare.Make(compare.Input{A: before, B: after})
 	paths := map[string]string{}
 	for _, tr := range rep.Trials {
