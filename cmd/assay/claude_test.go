@@ -129,7 +129,7 @@ func TestRealClaudeCode(t *testing.T) {
 }
 
 // filesWith lists the files below a folder that hold a text.
-func filesWith(t *testing.T, dir, text string) (out []string) {
+func filesWith(t testing.TB, dir, text string) (out []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -47,9 +47,9 @@ func (c claude) Invoke(in run.Invocation) (run.Launch, error) {
 		Env:      c.env(in),
 		Stdin:    notCommand(in.Prompt),
 		Kits:     []run.Kit{kit},
-		Provider: apiAnthropic,
-		Parser:   newClaudeParser(in.Prompt),
-		Grace:    grace,
+		Provider: apiAnthropic, Transcripts: []string{".claude/projects"},
+		Parser: newClaudeParser(in.Prompt),
+		Grace:  grace,
 	}
 	if len(in.System) > maxArg {
 		l.Home = tree.Tree{systemFile: tree.Text(in.System)}

@@ -47,7 +47,7 @@ func (c codex) Invoke(in run.Invocation) (run.Launch, error) {
 			in.Root + run.KitDir + "/" + kit.Name + "/bin/codex", "exec", "--json", "--dangerously-bypass-approvals-and-sandbox",
 			"--skip-git-repo-check", "-C", in.Root + run.WorkDir, "-m", in.Trial.Model, "-",
 		},
-		Env: env, Stdin: in.Prompt, Kits: []run.Kit{kit}, Provider: apiOpenAI, Grace: grace,
+		Env: env, Stdin: in.Prompt, Kits: []run.Kit{kit}, Provider: apiOpenAI, Transcripts: []string{".codex/sessions"}, Grace: grace,
 		Home:   tree.Tree{".codex/config.toml": tree.Text(codexConfig(in))},
 		Parser: newCodexParser(in, versionOf(in.Trial.Agent)),
 	}, nil

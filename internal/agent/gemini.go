@@ -50,7 +50,7 @@ func (g gemini) Invoke(in run.Invocation) (run.Launch, error) {
 	l := run.Launch{
 		Argv:  []string{at + "/bin/node", at + geminiScript, "--yolo", "-m", plainModel(in.Trial.Model), "-o", "stream-json"},
 		Env:   g.env(in),
-		Stdin: notCommand(in.Prompt), Kits: []run.Kit{kit}, Provider: apiGemini, Grace: grace,
+		Stdin: notCommand(in.Prompt), Kits: []run.Kit{kit}, Provider: apiGemini, Transcripts: []string{".gemini/tmp"}, Grace: grace,
 		Home:   tree.Tree{".gemini/settings.json": tree.Text(geminiSettings(in))},
 		Parser: newGeminiParser(in, versionOf(in.Trial.Agent)),
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"path"
 	"strings"
 
 	"github.com/assaybot/assay/internal/assay"
@@ -54,7 +55,7 @@ func (m mini) Invoke(in run.Invocation) (run.Launch, error) {
 			at + "/libs/loader", "--library-path", at + "/libs", at + "/bin/python3", "-I", "-S", "-B", at + "/run.py",
 			"-y", "--exit-immediately", "-c", "mini.yaml", "-c", home(in.Root, miniConfigFile), "-o", home(in.Root, miniTrajectory),
 		},
-		Env: m.env(in), Stdin: in.Prompt, Kits: []run.Kit{kit}, Provider: apiOf(in.Trial.Model), Grace: grace,
+		Env: m.env(in), Stdin: in.Prompt, Kits: []run.Kit{kit}, Provider: apiOf(in.Trial.Model), Transcripts: []string{path.Dir(miniTrajectory)}, Grace: grace,
 		Home:   tree.Tree{miniConfigFile: tree.Text(miniConfig(in))},
 		Parser: newMiniParser(in, versionOf(in.Trial.Agent)),
 	}, nil

@@ -62,7 +62,7 @@ func (c opencode) Invoke(in run.Invocation) (run.Launch, error) {
 		argv = append(argv, "--variant", in.Trial.Effort)
 	}
 	l := run.Launch{
-		Argv: argv, Env: c.env(in), Stdin: in.Prompt, Kits: []run.Kit{kit}, Provider: api, Grace: grace,
+		Argv: argv, Env: c.env(in), Stdin: in.Prompt, Kits: []run.Kit{kit}, Provider: api, Transcripts: []string{".local/share/opencode"}, Grace: grace,
 		Home:   tree.Tree{opencodeConfigFile: tree.Text(opencodeConfig(in, api))},
 		Parser: newOpencodeParser(in, versionOf(in.Trial.Agent)),
 	}

@@ -178,6 +178,8 @@ func (p *opencodeParser) broke(e opencodeEvent) {
 	switch {
 	case e.Error.Name == "ContextOverflowError", contextEnding(d.Message):
 		p.facts.Ending = run.EndContext
+	case e.Error.Name == "ContentFilterError":
+		p.facts.Ending = run.EndRefused
 	case e.Error.Name == "APIError":
 		addAPIError(&p.facts, assay.APIError{Status: d.Status, Kind: opencodeFault(d.Body), Message: d.Message, Count: 1})
 	default:

@@ -229,3 +229,13 @@ func TestRealOpencodeStartsASubagent(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestKitsAreThere fetches every kit that ASSAY_KITS lacks.
+func TestKitsAreThere(t *testing.T) {
+	dir := realKits(t, ClaudeCode, Codex, Gemini, Opencode, MiniSWE)
+	for name, r := range recipes() {
+		if !r.complete(filepath.Join(dir, KitName(name, ""))) {
+			t.Errorf("the kit of %s isn't complete", name)
+		}
+	}
+}

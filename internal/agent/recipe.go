@@ -72,8 +72,7 @@ func recipes() map[string]recipe {
 		},
 		MiniSWE: {
 			title: "mini-swe-agent", version: MiniVersion, program: "run.py",
-			packages: func(v string) []string { return append([]string{"mini-swe-agent==" + v}, miniNeeds()...) },
-			python:   true,
+			packages: miniPackages, python: true,
 		},
 	}
 }

@@ -212,6 +212,9 @@ type ModelCalls struct {
 	// Last is the status of the last call: 200, an HTTP error, 0 for a
 	// connection that failed.
 	Last int `json:"last_status,omitempty"`
+	// Refused is true when the last reply was the model's, or its API's,
+	// word that it won't answer.
+	Refused bool `json:"refused,omitempty"`
 	// Budget is true when the gateway stopped the trial at its budget.
 	Budget bool `json:"budget,omitempty"`
 }

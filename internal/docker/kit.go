@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
@@ -49,7 +50,8 @@ func (s *Sandbox) kit(ctx context.Context, k run.Kit, img run.Image) (string, er
 	return name, nil
 }
 
-// kitVolume names a kit's volume by what it is made of.
+// kitVolume names a kit's volume by what it is made of, wherever its folder
+// lies.
 func kitVolume(k run.Kit) (string, error) {
 	h := sha256.New()
 	// A hash takes everything.
@@ -63,6 +65,7 @@ func kitVolume(k run.Kit) (string, error) {
 			if err != nil {
 				return err
 			}
+			p = strings.TrimPrefix(p, k.Dir)
 			_, _ = fmt.Fprintf(h, "%q %d %d %s\n", p, info.Size(), info.ModTime().UnixNano(), info.Mode())
 			return nil
 		})

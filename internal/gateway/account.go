@@ -115,6 +115,7 @@ func (s *session) book(l *logLine, out outcome) {
 	}
 	if out.reply {
 		m.Replies++
+		m.Refused = out.refused
 	}
 	if out.fault != nil {
 		m.Errors = addError(m.Errors, *out.fault)

@@ -140,8 +140,12 @@ func (u anthropicUsage) into(r *reading) {
 type anthropicMessage struct {
 	Type  string         `json:"type"`
 	Model string         `json:"model"`
+	Stop  string         `json:"stop_reason"`
 	Usage anthropicUsage `json:"usage"`
 }
+
+// anthropicRefusal is why a reply ends that declines.
+const anthropicRefusal = "refusal"
 
 // anthropicBody reads an answer that isn't streamed.
 func anthropicBody(data []byte) reading {
@@ -150,7 +154,7 @@ func anthropicBody(data []byte) reading {
 	if json.Unmarshal(data, &m) != nil || m.Type != "message" {
 		return r
 	}
-	r.model, r.reply = m.Model, true
+	r.model, r.reply, r.refused = m.Model, true, m.Stop == anthropicRefusal
 	m.Usage.into(&r)
 	return r
 }
@@ -181,6 +185,7 @@ func (s *anthropicStream) line(line []byte) {
 		Type    string           `json:"type"`
 		Message anthropicMessage `json:"message"`
 		Usage   anthropicUsage   `json:"usage"`
+		Delta   anthropicMessage `json:"delta"`
 		anthropicError
 	}
 	if json.Unmarshal(data, &e) != nil {
@@ -191,6 +196,7 @@ func (s *anthropicStream) line(line []byte) {
 		s.r.model = e.Message.Model
 		e.Message.Usage.into(&s.r)
 	case "message_delta":
+		s.r.refused = e.Delta.Stop == anthropicRefusal
 		e.Usage.into(&s.r)
 	case "message_stop":
 		s.r.reply = true

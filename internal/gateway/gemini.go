@@ -192,9 +192,19 @@ func (c geminiChunk) into(r *reading) {
 	}
 	for _, one := range c.Candidates {
 		r.closing = r.closing || one.Finish != ""
+		r.refused = r.refused || geminiRefusal(one.Finish)
 		r.text += int64(max(0, len(one.Content)-len(`{"parts":[{"text":""}],"role":"model"}`)))
 	}
 	r.closing = r.closing || c.Feedback.Block != ""
+	r.refused = r.refused || c.Feedback.Block != ""
+}
+
+func geminiRefusal(finish string) bool {
+	switch finish {
+	case "SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII":
+		return true
+	}
+	return false
 }
 
 // geminiBody reads an answer in one piece: an object or a list of pieces.

@@ -200,6 +200,20 @@ type openaiAnswer struct {
 		Finish *string         `json:"finish_reason"`
 		Delta  json.RawMessage `json:"delta"`
 	} `json:"choices"`
+	Incomplete *struct {
+		Reason string `json:"reason"`
+	} `json:"incomplete_details"`
+}
+
+// refused tells whether the answer was withheld.
+func (a openaiAnswer) refused() bool {
+	const filtered = "content_filter"
+	for _, c := range a.Choices {
+		if c.Finish != nil && *c.Finish == filtered {
+			return true
+		}
+	}
+	return a.Incomplete != nil && a.Incomplete.Reason == filtered
 }
 
 func (a openaiAnswer) finished() bool {
@@ -218,7 +232,7 @@ func openaiBody(data []byte) reading {
 	if json.Unmarshal(data, &a) != nil {
 		return r
 	}
-	r.model = a.Model
+	r.model, r.refused = a.Model, a.refused()
 	if a.Usage != nil {
 		r.tokens = a.Usage.tokens()
 	}
@@ -295,6 +309,7 @@ func (s *openaiStream) event(kind string, a openaiAnswer, e openaiError) {
 	if a.Usage != nil {
 		s.r.tokens = a.Usage.tokens()
 	}
+	s.r.refused = s.r.refused || a.refused()
 	switch kind {
 	case "response.completed", "response.incomplete", "response.done":
 		s.r.reply = true
@@ -326,6 +341,7 @@ func (s *openaiStream) chunk(a openaiAnswer) {
 		s.r.text += int64(max(0, len(c.Delta)-len(`{"content":""}`)))
 	}
 	s.r.closing = s.r.closing || a.finished()
+	s.r.refused = s.r.refused || a.refused()
 }
 
 func (s *openaiStream) fault(e openaiError) {

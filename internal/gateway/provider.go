@@ -58,6 +58,8 @@ type reading struct {
 	reply bool
 	// closing: it is whole once the answer ends, which may bring figures yet.
 	closing bool
+	// refused: the model, or the API for it, declined to answer.
+	refused bool
 	// text is about how many bytes of words came, for answers that tell no
 	// tokens.
 	text int64

@@ -17,8 +17,8 @@ import (
 // maxRequest bounds a request's body; the APIs themselves take less.
 const maxRequest = 64 << 20
 
-// statusBudget answers calls of a session that has used up its budget. It is
-// one that programs don't repeat.
+// statusBudget answers calls of a session that has used up its budget, or whose
+// model never answers. It is one that programs don't repeat.
 const statusBudget = http.StatusForbidden
 
 // session is one attempt's way to its model.
@@ -114,6 +114,12 @@ func (s *session) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if kind == routeCall && s.overBudget(c) {
 		s.refuse(w, statusBudget, fmt.Sprintf("assay: the trial's budget of %.2f USD is reached", s.spec.MaxCostUSD))
 		return
+	}
+	if kind == routeCall {
+		if why := s.hopeless(c); why != "" {
+			s.refuse(w, statusBudget, why)
+			return
+		}
 	}
 	s.exchange(c, w, r, body)
 }

@@ -233,7 +233,7 @@ func ending(s Seen, limit assay.LimitKind) Verdict {
 	switch {
 	case limit != "":
 		return Verdict{Outcome: assay.LimitHit, Detail: join(clip(a.Detail, 500), miss)}
-	case a.Ending == EndRefused:
+	case a.Ending == EndRefused || s.Model.Refused:
 		return Verdict{Outcome: assay.Refused, Detail: join(clip(a.Detail, 500), miss)}
 	case s.OOM && a.Ending != EndSuccess:
 		return agent("the agent's box ran out of memory")

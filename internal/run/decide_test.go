@@ -54,6 +54,8 @@ func TestDecide(t *testing.T) {
 		"400":                       {Seen{Agent: assay.AgentFacts{Ending: EndError}, Model: model(2, 1, 400, status(400, 1)), Checks: fail}, api(true)},
 		"404, claims success":       {Seen{Agent: success, Model: model(1, 0, 404, status(404, 1)), Checks: fail}, api(true)},
 		"connection fails":          {Seen{Agent: assay.AgentFacts{Ending: EndError}, Model: model(2, 1, 0, status(0, 1)), Checks: fail}, api(false)},
+		"refused, told by the API":  {Seen{Agent: success, Model: assay.ModelCalls{Seen: true, Calls: 1, Replies: 1, Last: 200, Refused: true}, Checks: fail}, is(assay.Refused)},
+		"refused, yet solved":       {Seen{Agent: success, Model: assay.ModelCalls{Seen: true, Calls: 1, Replies: 1, Last: 200, Refused: true}, Checks: pass}, is(assay.Passed)},
 		"error got over":            {Seen{Agent: success, Model: model(3, 2, 200, status(500, 1)), Checks: fail}, is(assay.Failed)},
 		"odd last call, success":    {Seen{Agent: success, Model: model(3, 2, 404, status(404, 1)), Checks: pass}, is(assay.Passed)},
 		"odd last call, quiet exit": {Seen{Agent: assay.AgentFacts{Exit: &zero}, Model: model(3, 2, 404, status(404, 1)), Checks: pass}, is(assay.Passed)},

@@ -179,6 +179,10 @@ type Launch struct {
 	// when it needs no model.
 	Provider string
 	Parser   Parser
+	// Transcripts are folders below the box's home in which the program
+	// writes transcripts of its own (*.json, *.jsonl), those of its
+	// subagents among them. They are kept with the attempt.
+	Transcripts []string
 	// Grace is how long the program may live after its terminal event.
 	Grace time.Duration
 }

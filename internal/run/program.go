@@ -42,7 +42,10 @@ func (a *attempt) launch(ctx context.Context, p program, left *leftover) error {
 	if err != nil {
 		return err
 	}
-	return a.phase("agent", func() error { return a.execute(ctx, p, launch) })
+	if err := a.phase("agent", func() error { return a.execute(ctx, p, launch) }); err != nil {
+		return err
+	}
+	return a.phase("collect", func() error { return a.keepTranscripts(ctx, p.box, launch.Transcripts) })
 }
 
 // streams are the raw files of a program.

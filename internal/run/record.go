@@ -27,6 +27,7 @@ type Record interface {
 // patch they are all that grading needs.
 const (
 	TranscriptFile = "transcript.jsonl"
+	AgentFolder    = "agent" // transcripts that the program wrote itself
 	TrajectoryFile = "trajectory.json"
 	StderrFile     = "stderr.log"
 	GatewayFile    = "gateway.jsonl"

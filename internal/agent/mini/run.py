@@ -44,7 +44,15 @@ def main(arguments):
         return add(self, *messages)
 
     DefaultAgent.add_messages = added
-    app(arguments + ["-t", task], prog_name="mini")
+    app(arguments + ["-t", task], prog_name="mini", standalone_mode=False)
 
 
-main(sys.argv[1:])
+try:
+    main(sys.argv[1:])
+    status = 0
+except BaseException as e:  # its last message has told; a drawn traceback takes seconds
+    print(f"{type(e).__name__}: {e}", file=sys.stderr)
+    status = 1
+sys.stderr.flush()
+events.flush()
+os._exit(status)

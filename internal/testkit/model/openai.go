@@ -89,7 +89,8 @@ func (responses) events(m message) []map[string]any {
 		}
 		out = append(out, map[string]any{"type": "response.output_item.done", "output_index": i, "item": m.item(i, b, true)})
 	}
-	out = append(out, map[string]any{"type": "response.completed", "response": responses{}.whole(m)})
+	last := responses{}.whole(m)
+	out = append(out, map[string]any{"type": "response." + last["status"].(string), "response": last})
 	for i := range out {
 		out[i]["sequence_number"] = i
 	}
@@ -108,7 +109,12 @@ func (responses) whole(m message) map[string]any {
 	for i, b := range m.reply.Blocks {
 		items = append(items, m.item(i, b, true))
 	}
-	return m.response("completed", items)
+	if m.reply.Stop == "" {
+		return m.response("completed", items)
+	}
+	out := m.response("incomplete", items)
+	out["incomplete_details"] = map[string]any{"reason": m.reply.Stop}
+	return out
 }
 
 func (m message) response(status string, items []any) map[string]any {

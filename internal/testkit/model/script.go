@@ -51,7 +51,9 @@ type Reply struct {
 	Header  map[string]string
 
 	Blocks []Block
-	Stop   string // stop_reason; "" for end_turn or tool_use as Blocks say
+	// Stop is why the reply ends, in the words of its API; "" for an end or a
+	// call of tools, as Blocks say.
+	Stop string
 	// Usage that is told and counted; zero for DefaultUsage.
 	Usage assay.Tokens
 
