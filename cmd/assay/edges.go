@@ -50,7 +50,7 @@ type machine struct{}
 func (m machine) sandbox(ctx context.Context, name, runID string) (flow.Sandbox, error) {
 	switch name {
 	case "local":
-		return m.local("local sandbox: no isolation, for trusted agents only"), nil
+		return m.local("local sandbox: no isolation, for trusted agents only: they can read this user's files"), nil
 	case "docker":
 		return m.docker(ctx, runID)
 	case "auto", "":

@@ -22,12 +22,14 @@ import (
 	"github.com/assaybot/assay/internal/disk"
 	"github.com/assaybot/assay/internal/flow"
 	"github.com/assaybot/assay/internal/gateway"
+	"github.com/assaybot/assay/internal/redact"
 	"github.com/assaybot/assay/tasks"
 	"github.com/assaybot/assay/variants"
 )
 
 // command runs one command line with everything wired to it.
 func command(ctx context.Context, args []string) int {
+	harden()
 	hard, soft, release := stops(ctx)
 	defer release()
 	f, err := wire()
@@ -35,8 +37,10 @@ func command(ctx context.Context, args []string) int {
 		fmt.Fprintln(os.Stderr, "assay:", err)
 		return cli.ExitUsage
 	}
+	out, flush := maskedStreams(f.Hide)
+	defer flush()
 	factory := &cli.Factory{
-		Streams: streams(), Version: f.Version, Flow: f, Soft: soft, ServeReview: serveReview, Who: reviewer,
+		Streams: out, Version: f.Version, Flow: f, Soft: soft, ServeReview: serveReview, Who: reviewer,
 		Outputs: actions.Step{Output: os.Getenv("GITHUB_OUTPUT")}, Build: cli.Build{Commit: commit()},
 	}
 	return quiet(args, func() int { return cli.Main(hard, factory, args) })
@@ -82,6 +86,15 @@ func stops(ctx context.Context) (hard, soft context.Context, release func()) {
 	return hard, soft, func() { signal.Stop(signals); close(signals); <-done; cancelHard(); cancelSoft() }
 }
 
+// maskedStreams are the streams without this machine's secrets; flush writes
+// out what was held back.
+func maskedStreams(m *redact.Mask) (s cli.Streams, flush func()) {
+	s = streams()
+	out, errs := m.Writer(s.Out), m.Writer(s.Err)
+	s.Out, s.Err = out, errs
+	return s, func() { _, _ = out.Close(), errs.Close() }
+}
+
 func streams() cli.Streams {
 	s := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	s.Terminal = term.IsTerminal(int(os.Stderr.Fd())) && os.Getenv("CI") == "" && os.Getenv("TERM") != "dumb"
@@ -108,6 +121,7 @@ func wire() (*flow.Flow, error) {
 		Sandbox: m.sandbox, Kits: kits(agents), Tasks: tasks.FS(), Variants: variants.FS(),
 		Repos: open, Branches: branches(), Texts: texts, Commits: flow.NewCommits(open), GitHub: step(),
 		CacheDir: cacheDir(), CleanUp: m.clean, Check: m.doctor, Free: disk.Free, Sample: demoSample, Hub: demoHub,
+		Hide: hidden(),
 	}, nil
 }
 

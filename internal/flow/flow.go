@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/assaybot/assay/internal/assay"
+	"github.com/assaybot/assay/internal/redact"
 	"github.com/assaybot/assay/internal/run"
 	"github.com/assaybot/assay/internal/schema"
 	"github.com/assaybot/assay/internal/tree"
@@ -58,6 +59,10 @@ type Flow struct {
 
 	// GitHub is where scores are published.
 	GitHub GitHub
+
+	// Hide masks this machine's secrets in everything that a run keeps; nil
+	// for none.
+	Hide *redact.Mask
 
 	CleanUp func(ctx context.Context, all bool) ([]string, error)
 	Check   func(ctx context.Context) []Finding

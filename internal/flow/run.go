@@ -319,7 +319,7 @@ func (f *Flow) runner(l *ledger.Ledger, ready prepared, p Progress) *run.Runner 
 	r := &run.Runner{
 		Sandbox: ready.sandbox.Sandbox, Agents: f.agents(), Gateway: f.Gateway, Patches: f.Patches,
 		Grader: &grader{allowed: ready.load.referencePaths},
-		Begin:  func(t assay.Trial) (run.Record, error) { return begin(l, t) },
+		Begin:  func(t assay.Trial) (run.Record, error) { return f.begin(l, t) },
 		Run:    runID(ready.req), EarlyGrader: true, Now: f.Now, MinFree: minFree,
 	}
 	if p != nil {
@@ -375,6 +375,15 @@ func (f *Flow) excluded(l *ledger.Ledger, out []assay.Unrunnable, p Progress) {
 	if err := l.SavePlan(whole); err != nil {
 		p.Note(fmt.Sprintf("the plan can't be written again, so that the report won't say why %d trials aren't run: %v", len(out), err))
 	}
+}
+
+// begin begins an attempt whose files hold no secret of this machine.
+func (f *Flow) begin(l *ledger.Ledger, t assay.Trial) (run.Record, error) {
+	rec, err := begin(l, t)
+	if err != nil || f.Hide == nil {
+		return rec, err
+	}
+	return masked{Record: rec, mask: f.Hide}, nil
 }
 
 // begin keeps a nil attempt from becoming a non-nil Record.

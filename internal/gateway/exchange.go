@@ -139,7 +139,8 @@ func (s *session) passBody(c *call, w http.ResponseWriter, resp *http.Response) 
 	defer clock.stop()
 	body, release := plain(resp)
 	defer release()
-	data, err := io.ReadAll(io.LimitReader(body, maxBody+1))
+	// An upstream that repeats the key in an answer must not give it away.
+	data, err := io.ReadAll(io.LimitReader(s.up.mask.Reader(body), maxBody+1))
 	if err == nil && len(data) > maxBody {
 		err = errors.New("the answer is too large")
 	}
@@ -206,7 +207,7 @@ func (s *session) passStream(c *call, w http.ResponseWriter, resp *http.Response
 			s.account(c, out)
 		}
 	}
-	err := s.copy(c, w, io.TeeReader(body, m), before)
+	err := s.copy(c, w, io.TeeReader(s.up.mask.Reader(body), m), before)
 	out.reply = out.reply || out.closing && out.reading.fault == nil
 	broke := false
 	switch {

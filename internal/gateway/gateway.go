@@ -69,6 +69,7 @@ type upstream struct {
 	conf   Upstream
 	client *http.Client
 	hide   *redact.Redactor
+	mask   *redact.Mask
 	pause  *pause
 	lanes  *lanes
 }
@@ -134,7 +135,7 @@ func newUpstream(name string, conf Upstream, client *http.Client) (*upstream, er
 	case strings.ContainsAny(conf.Key, "\r\n\x00"):
 		return nil, fmt.Errorf("the key of %s holds a line break", name)
 	}
-	return &upstream{provider: p, base: u, conf: conf, client: client, hide: redact.New(conf.Key), pause: &pause{}, lanes: &lanes{}}, nil
+	return &upstream{provider: p, base: u, conf: conf, client: client, hide: redact.New(conf.Key), mask: redact.NewMask(conf.Key), pause: &pause{}, lanes: &lanes{}}, nil
 }
 
 func newClient(c Config) (*http.Client, error) {

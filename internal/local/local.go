@@ -24,7 +24,7 @@ import (
 )
 
 // Note is what a result says of a local box.
-const Note = "no isolation: trusted agents only"
+const Note = "no isolation: trusted agents only, since they can read and change whatever this user can"
 
 // prefix starts the names of boxes' folders; Clean goes by it.
 const prefix = "assay-box-"
