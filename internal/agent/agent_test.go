@@ -295,8 +295,8 @@ func TestProgramsInvoke(t *testing.T) {
 		{Opencode, "gpt-5.2", "/tmp/box/kits/opencode-1.18.33/bin/opencode run --format json --auto --thinking --title assay -m openai/gpt-5.2 --dir /tmp/box/workspace --variant high",
 			"openai", map[string][]string{".config/opencode/opencode.json": {`"baseURL": "http://127.0.0.1:8080/v1"`, `"apiKey": "tok"`, `"reasoningEffort": "high"`, `/tmp/box/home/agent/.assay/system.md`}, ".assay/system.md": {`say "hi"`}},
 			map[string]string{"OPENCODE_CONFIG": "/tmp/box/home/agent/.config/opencode/opencode.json"}},
-		{MiniSWE, "gpt-5.2", "/tmp/box/kits/mini-swe-agent-2.4.6/libs/loader --library-path /tmp/box/kits/mini-swe-agent-2.4.6/libs /tmp/box/kits/mini-swe-agent-2.4.6/bin/python3 -I -S -B /tmp/box/kits/mini-swe-agent-2.4.6/run.py -y --exit-immediately -c mini.yaml -c /tmp/box/home/agent/.assay/mini.yaml -o /tmp/box/home/agent/.assay/run.traj.json",
-			"openai", map[string][]string{".assay/mini.yaml": {`"api_base": "http://127.0.0.1:8080/v1"`, `"model_name": "openai/gpt-5.2"`, `"effort": "high"`, `say \"hi\"\n[x]`}},
+		{MiniSWE, "gpt-5.2", "/tmp/box/kits/mini-swe-agent-2.4.6/libs/loader --library-path /tmp/box/kits/mini-swe-agent-2.4.6/libs /tmp/box/kits/mini-swe-agent-2.4.6/bin/python3 -I -S -B /tmp/box/home/agent/.assay/run.py /tmp/box/kits/mini-swe-agent-2.4.6/site -y --exit-immediately -c mini.yaml -c /tmp/box/home/agent/.assay/mini.yaml -o /tmp/box/home/agent/.assay/run.traj.json",
+			"openai", map[string][]string{".assay/run.py": {"minisweagent"}, ".assay/mini.yaml": {`"api_base": "http://127.0.0.1:8080/v1"`, `"model_name": "openai/gpt-5.2"`, `"effort": "high"`, `say \"hi\"\n[x]`}},
 			map[string]string{"OPENAI_API_KEY": "tok"}},
 	} {
 		in := invocation(tt.agent)
@@ -345,7 +345,7 @@ func TestKitsOfEveryAgent(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(bin, "npm"), []byte(script), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(bin, "python3"), []byte("#!/bin/sh\nmkdir \"$3\"\n"), 0o755); err != nil {
+		if err := os.WriteFile(filepath.Join(bin, "python3"), []byte("#!/bin/sh\nmkdir -p \"$3/bin\"; echo > \"$3/bin/python3\"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		path := bin + ":" + os.Getenv("PATH")

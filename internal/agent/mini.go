@@ -52,16 +52,17 @@ func (m mini) Invoke(in run.Invocation) (run.Launch, error) {
 	at := in.Root + run.KitDir + "/" + kit.Name
 	return run.Launch{
 		Argv: []string{
-			at + "/libs/loader", "--library-path", at + "/libs", at + "/bin/python3", "-I", "-S", "-B", at + "/run.py",
+			at + "/libs/loader", "--library-path", at + "/libs", at + "/bin/python3", "-I", "-S", "-B", home(in.Root, miniScript), at + "/site",
 			"-y", "--exit-immediately", "-c", "mini.yaml", "-c", home(in.Root, miniConfigFile), "-o", home(in.Root, miniTrajectory),
 		},
 		Env: m.env(in), Stdin: in.Prompt, Kits: []run.Kit{kit}, Provider: apiOf(in.Trial.Model), Transcripts: []string{path.Dir(miniTrajectory)}, Grace: grace,
-		Home:   tree.Tree{miniConfigFile: tree.Text(miniConfig(in))},
+		Home:   tree.Tree{miniScript: tree.Text(miniRun), miniConfigFile: tree.Text(miniConfig(in))},
 		Parser: newMiniParser(in, versionOf(in.Trial.Agent)),
 	}, nil
 }
 
 const (
+	miniScript     = ".assay/run.py" // of this version, whatever kit there is
 	miniConfigFile = ".assay/mini.yaml"
 	miniTrajectory = ".assay/run.traj.json"
 )

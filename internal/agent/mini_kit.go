@@ -2,8 +2,7 @@ package agent
 
 import (
 	"context"
-	_ "embed" // the two scripts of the kit
-	"os"
+	_ "embed" // the two scripts
 	"path/filepath"
 	"strings"
 )
@@ -36,12 +35,8 @@ func miniPackages(version string) []string {
 // pythonInstall makes a kit by this machine's Python.
 func pythonInstall(ctx context.Context, r KitRequest, dir string, packages []string) error {
 	kit := filepath.Join(dir, "kit")
-	err := install(ctx, r, installation{
+	return install(ctx, r, installation{
 		dir: dir, argv: append([]string{"python3", "-c", miniKit, kit}, packages...), what: packages[0],
 		needs: "Python 3.10 or later with pip (Debian's python3-pip)",
 	})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(kit, "run.py"), []byte(miniRun), 0o600)
 }

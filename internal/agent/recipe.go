@@ -71,7 +71,7 @@ func recipes() map[string]recipe {
 			parts:    []part{{from: open + "/bin/opencode", to: "bin/opencode"}},
 		},
 		MiniSWE: {
-			title: "mini-swe-agent", version: MiniVersion, program: "run.py",
+			title: "mini-swe-agent", version: MiniVersion, program: "bin/python3",
 			packages: miniPackages, python: true,
 		},
 	}

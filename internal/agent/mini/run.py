@@ -3,7 +3,7 @@ every message of the conversation goes to standard output as a JSON line the
 moment it is there, in the form of the program's own trajectory file. What the
 program prints for people goes to standard error.
 
-    python3 run.py ARGUMENT...
+    python3 run.py PACKAGES ARGUMENT...
 """
 
 import gc
@@ -11,8 +11,7 @@ import json
 import os
 import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(HERE, "site"))
+sys.path.append(sys.argv[1])
 
 events = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
 os.dup2(2, 1)
@@ -48,7 +47,7 @@ def main(arguments):
 
 
 try:
-    main(sys.argv[1:])
+    main(sys.argv[2:])
     status = 0
 except BaseException as e:  # its last message has told; a drawn traceback takes seconds
     print(f"{type(e).__name__}: {e}", file=sys.stderr)
