@@ -123,8 +123,19 @@ func (a *attempt) execute(ctx context.Context, p program, l Launch) error {
 		return context.Cause(ctx)
 	case runErr != nil:
 		return assay.Infra(assay.InfraSandbox, "running the agent", runErr)
+	case err == nil && len(l.Kits) > 0 && neverBegan(exit, a.facts.Agent):
+		return a.never("starting the program of "+a.job.Trial.Agent.Key(), fmt.Errorf(
+			"%s: the task's image lacks what the program needs, most likely the GNU C library (images with musl have another one); codex and mini-swe-agent bring all that they need",
+			lastLine(a.facts.Agent.Stderr)))
 	}
 	return err
+}
+
+// neverBegan tells whether a program could not be started: the statuses that
+// shells and the loader of libraries have for that, and not a word of its own.
+// Nothing of the model's has run by then.
+func neverBegan(e Exit, a assay.AgentFacts) bool {
+	return !e.Killed && e.Signal == 0 && (e.Code == 126 || e.Code == 127) && a.Stdout == 0
 }
 
 // book reads the facts from the stream and closes the raw files.
