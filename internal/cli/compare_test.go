@@ -99,7 +99,7 @@ func TestPublishWithoutAToken(t *testing.T) {
 	g := flow.GitHub{Repo: "acme/shop", SHA: "abc", Summary: filepath.Join(dir, "summary"), Output: filepath.Join(dir, "output"), Actions: true}
 	for range 2 { // both files are appended to
 		status, out, errs := assayRun(t, g, "publish", bad, "--compare", good, "--fail-on", "regression")
-		if status != ExitOK || out != "" || !strings.Contains(errs, "there is no GITHUB_TOKEN") || !strings.Contains(errs, "conclusion: failure (worse than the base)") {
+		if status != ExitOK || out != "" || !strings.Contains(errs, "there is no GITHUB_TOKEN") || !strings.Contains(errs, "conclusion: failure (it is worse than the base)") {
 			t.Fatalf("status %d\n%s%s", status, out, errs)
 		}
 	}
