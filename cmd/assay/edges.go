@@ -67,6 +67,9 @@ func (m machine) sandbox(ctx context.Context, name, runID string) (flow.Sandbox,
 }
 
 func (machine) local(note string) flow.Sandbox {
+	// What runs that were killed left. Boxes whose owners live are locked; what
+	// can't be removed, another user's, is no matter of this run.
+	_, _ = local.Clean("")
 	var first []string
 	if exe, err := os.Executable(); err == nil {
 		first = []string{exe, local.InitArg}

@@ -671,6 +671,17 @@ def verdict(account, must_fail):
     return 0 if account.cases and failing == wanted else 1
 
 
+def private(on):
+    """Keeps processes of the same user, the code under test first of all, from
+    this one's memory, in which the verdicts are; where the system can't, all
+    stays as it is."""
+    try:
+        import ctypes
+        ctypes.CDLL(None).prctl(4, 0 if on else 1, 0, 0, 0)  # PR_SET_DUMPABLE
+    except (ImportError, OSError, AttributeError):
+        pass
+
+
 def main():
     p = argparse.ArgumentParser(description="Run hidden unittest tests, write JUnit XML.")
     p.add_argument("--tests", required=True, help="folder of the hidden tests")
@@ -693,8 +704,10 @@ def main():
     read, write = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
+    private(True)
     pid = os.fork()
     if pid == 0:
+        private(False)  # tests may look at themselves
         os.close(read)
         os.close(report)
         run_child(args, write, token)
