@@ -220,6 +220,9 @@ func TestMinedTasksProveThemselves(t *testing.T) {
 			if d := cmp.Diff([][]string{project.fails, project.passes}, [][]string{task.FailToPass, task.PassToPass}); d != "" {
 				t.Errorf("FAIL_TO_PASS and PASS_TO_PASS, want (-), got (+):\n%s", d)
 			}
+			if clock := task.Validation.Probes["clock"]; (project.language == "go") != strings.HasPrefix(clock, "not shifted: Go") {
+				t.Errorf("the probe of the clock: %q", clock)
+			}
 			p.unchanged(t, prove)
 			p.must(0, "run", "--tasks", "mined", "--agents", "oracle,nop", "--sandbox", "docker", "--out", "r")
 			results := p.results("r")

@@ -121,7 +121,7 @@ func wire() (*flow.Flow, error) {
 		Sandbox: m.sandbox, Kits: kits(agents), Tasks: tasks.FS(), Variants: variants.FS(),
 		Repos: open, Branches: branches(), Texts: texts, Commits: flow.NewCommits(open), GitHub: step(),
 		CacheDir: cacheDir(), CleanUp: m.clean, Check: m.doctor, Free: disk.Free, Sample: demoSample, Hub: demoHub,
-		Hide: hidden(),
+		Hide: hidden(), Clock: clock,
 	}, nil
 }
 

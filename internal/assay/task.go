@@ -243,8 +243,11 @@ type Validation struct {
 	Detail string         `json:"detail,omitempty"`
 	When   time.Time      `json:"when,omitzero"`
 	Runs   map[string]int `json:"runs,omitempty"`
-	Flaky  []string       `json:"flaky,omitempty"`
-	Scope  Scope          `json:"scope,omitempty"`
+	// Probes says of each probe (clock, order) how it was made, or why it
+	// was not.
+	Probes map[string]string `json:"probes,omitempty"`
+	Flaky  []string          `json:"flaky,omitempty"`
+	Scope  Scope             `json:"scope,omitempty"`
 	// BaseFailing are tests that the base has and fails, without any of the
 	// change's.
 	BaseFailing []string `json:"base_failing,omitempty"`

@@ -53,9 +53,8 @@ type Flow struct {
 	// Hub starts a GitHub for the demo to post to.
 	Hub func() (DemoHub, error)
 
-	// Clock are environment variables that shift a box's clock; none where
-	// the program for it is missing.
-	Clock map[string]string
+	// Clock finds what shifts a box's clock; nil for a program without it.
+	Clock func() Clock
 
 	// GitHub is where scores are published.
 	GitHub GitHub

@@ -58,6 +58,8 @@ type arm struct {
 	tree    tree.Tree
 	network bool
 	env     map[string]string
+	// hidden are files for the runners' folder.
+	hidden tree.Tree
 	// argv changes the tests' command.
 	argv func([]string) []string
 	// steps are run in place of the task's.
@@ -180,7 +182,7 @@ func (o *observer) observe(ctx context.Context, a arm) (obs observation, err err
 	}
 	obs = observation{Arm: a.name, Tests: map[string]assay.TestStatus{}, part: map[string]int{}, lost: map[int]string{}}
 	_, err = run.Checks(ctx, box, run.CheckRun{
-		Graded: a.tree, Hidden: o.hidden, Setup: o.task.Environment.Setup, Env: expanded(o.task.Environment.Env, paths), Limits: o.limits,
+		Graded: a.tree, Hidden: tree.Over(o.hidden, a.hidden.In(".assay")), Setup: o.task.Environment.Setup, Env: expanded(o.task.Environment.Env, paths), Limits: o.limits,
 		Steps: made, Out: func(string) (io.WriteCloser, error) { return discard{}, nil },
 		Judge: func(i int, f run.StepFacts) { obs.take(steps[i], f, paths) },
 	})

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 
@@ -45,11 +47,27 @@ func (f *Flow) WriteProofs(s ValidateSummary, format string, w io.Writer) error 
 	for _, word := range words {
 		fmt.Fprintf(&b, "%4d  %5.1f%%  %s\n", counts[word], 100*float64(counts[word])/float64(len(s.Tasks)), word)
 	}
+	writeUnshifted(&b, s)
 	if tests > 0 {
 		fmt.Fprintf(&b, "test commands took %.1f s, all together %.1f s (%.2f times)\n", tests, wall, wall/tests)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeUnshifted says of how many tasks nobody knows whether their tests
+// depend on the date, and why.
+func writeUnshifted(b *strings.Builder, s ValidateSummary) {
+	counts := map[string]int{}
+	for _, p := range s.Tasks {
+		if word, ok := p.Validation.Probes["clock"]; ok && word != clockMade {
+			counts[word]++
+		}
+	}
+	words := slices.Sorted(maps.Keys(counts))
+	for _, word := range words {
+		fmt.Fprintf(b, "clock probe of %d %s\n", counts[word], word)
+	}
 }
 
 // word is what a row counts a task as.

@@ -63,6 +63,7 @@ type prover struct {
 	dropped map[string]string
 	failing map[string]bool // tests that fail in the base
 	probes  []observation
+	made    map[string]string
 	befores,
 	afters []observation
 }
@@ -190,22 +191,30 @@ func (p *prover) explain(ctx context.Context, out *proven) error {
 	return nil
 }
 
-// probe runs the reference with another clock and in another order.
+// probe runs the reference with another clock and in another order, and notes
+// which of the two it could make.
 func (p *prover) probe(ctx context.Context, out *proven) error {
+	p.made = map[string]string{}
+	clock, stuck := p.f.clockArm(p.box.Name(), p.task, p.after)
+	unordered := ""
+	if !hasOrder(p.task) {
+		unordered = "not made: the order of this test program can't be changed"
+	}
 	for _, x := range []struct {
-		a      arm
-		ok     bool
-		reason assay.Reason
-	}{
-		{arm{name: "clock", tree: p.after, env: p.f.Clock}, len(p.f.Clock) > 0 && p.box.Name() == "docker", assay.ReasonNeedsClock},
-		{orderArm(p.task, p.after), hasOrder(p.task), assay.ReasonNeedsOrder},
-	} {
-		if !x.ok {
+		a         arm
+		why, made string
+		reason    assay.Reason
+	}{{clock, stuck, clockMade, assay.ReasonNeedsClock}, {orderArm(p.task, p.after), unordered, "changed", assay.ReasonNeedsOrder}} {
+		if p.made[x.a.name] = cmp.Or(x.why, x.made); x.why != "" {
 			continue
 		}
 		o, err := p.see(ctx, x.a)
 		if err != nil {
 			return err
+		}
+		if unshifted(o) {
+			p.made[x.a.name] = "not shifted: the image can't load libfaketime, or has no sh and date"
+			continue
 		}
 		p.probes = append(p.probes, o)
 		out.proof = prove(p.befores, p.afters, p.probes, p.req.CompileFails)
@@ -363,6 +372,7 @@ func (p *prover) finish(out *proven, began time.Time) {
 	if len(p.dropped) > 0 {
 		v.Dropped = p.dropped
 	}
+	v.Probes = p.made
 	if p.obs != nil {
 		out.lock, out.undated = p.obs.lock, p.obs.undated
 		v.TestSec = round(p.obs.tests)
