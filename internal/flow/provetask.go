@@ -135,7 +135,7 @@ func (p *prover) spec() run.BoxSpec {
 func (p *prover) see(ctx context.Context, a arm) (observation, error) {
 	o, err := p.obs.observe(ctx, a)
 	p.runs[a.name]++
-	if err == nil && a.steps == nil {
+	if err == nil && a.steps == nil && !unshifted(o) {
 		p.forget(o)
 	}
 	return o, err
