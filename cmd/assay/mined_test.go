@@ -259,9 +259,9 @@ echo "remotes: $(git remote)."; echo "tags: $(git tag)."; echo "objects: $(git r
 grep -rl "sum(prices)" . && echo "found the solution"
 echo done`
 
-// TestAgentsBoxHoldsNothingNewer: the repository in an agent's box is one
+// TestMining14AgentsBoxHoldsNothingNewer: the repository in an agent's box is one
 // commit, and no object of the change is in it by any name.
-func TestAgentsBoxHoldsNothingNewer(t *testing.T) {
+func TestMining14AgentsBoxHoldsNothingNewer(t *testing.T) {
 	if !has(t, "python", "python3") {
 		t.Skip("needs python3")
 	}

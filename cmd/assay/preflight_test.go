@@ -30,11 +30,11 @@ func (p *person) notRun(dir string) map[string]assay.Unrunnable {
 	return out
 }
 
-// TestRow41GoldFailsOnThisMachine: a task whose reference doesn't pass here is
+// TestMining26And41GoldFailsOnThisMachine: a task whose reference doesn't pass here is
 // left out of the batch, with its reason beside the rate; once the machine is
-// mended, the same command goes on. Row 26: a machine with less than the task
+// mended, the same command goes on. And a machine with less than the task
 // needs refuses it.
-func TestRow41GoldFailsOnThisMachine(t *testing.T) {
+func TestMining26And41GoldFailsOnThisMachine(t *testing.T) {
 	needs(t)
 	p := minedProjects()[0].build(t)
 	p.must(0, "validate", "mined", "--sandbox", "local", "--repeats", "1", "--hunks", "0")

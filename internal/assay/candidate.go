@@ -60,10 +60,12 @@ const (
 )
 
 // Reasons of a run for leaving a task out on one machine: its reference fails
-// there, or the machine has less than the task was seen to need.
+// there, the machine has less than the task was seen to need, or it is of
+// another platform.
 const (
 	ReasonGoldFailsHere Reason = "gold_fails_here"
 	ReasonTooSmall      Reason = "machine_too_small"
+	ReasonPlatform      Reason = "machine_platform"
 )
 
 // FileClass is what a path of a change is.

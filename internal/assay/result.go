@@ -53,7 +53,10 @@ type Box struct {
 	CPUs     float64 `json:"cpus,omitempty"`
 	MemoryMB int     `json:"memory_mb,omitempty"`
 	Pids     int     `json:"pids,omitempty"`
-	Note     string  `json:"note,omitempty"`
+	// Rights are what bounds the commands besides their user's rights, as
+	// the engine tells: tests of ptrace or namespaces depend on it.
+	Rights []string `json:"rights,omitempty"`
+	Note   string   `json:"note,omitempty"`
 }
 
 // Patch sums up what the agent left.

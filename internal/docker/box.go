@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/docker/docker/api/types"
@@ -123,6 +124,9 @@ func (b *box) learn(ctx context.Context) {
 	b.facts.Isolated = h.NetworkMode.IsNone()
 	b.facts.CPUs = float64(h.NanoCPUs) / 1e9
 	b.facts.MemoryMB = int(h.Memory >> 20)
+	// Commands run as an ordinary user, which has none of the first
+	// process's capabilities.
+	b.facts.Rights = slices.Concat([]string{"no capabilities"}, h.SecurityOpt, b.s.confined)
 	if h.PidsLimit != nil {
 		b.facts.Pids = int(*h.PidsLimit)
 	}

@@ -60,6 +60,9 @@ func (s *Sandbox) build(ctx context.Context, env assay.Environment, files tree.T
 		// Dockerfile will fail it again; one that didn't answer may not.
 		if len(last) > 0 && !client.IsErrConnectionFailed(err) {
 			err = fmt.Errorf("%w; its last lines:\n%s", err, strings.Join(last, "\n"))
+			if passed(last...) != "" {
+				return run.Image{}, assay.Infra(assay.InfraNetwork, "building the environment "+tag, err)
+			}
 			return run.Image{}, permanent("building the environment "+tag, err)
 		}
 		return run.Image{}, infra("building the environment "+tag, err)

@@ -385,7 +385,7 @@ func removeKits(t *testing.T, s *Sandbox, kits []run.Kit) {
 	}
 }
 
-func TestCleanTakesOnlyTheDead(t *testing.T) {
+func TestMining21And27CleanTakesOnlyTheDead(t *testing.T) {
 	s, img := sandbox(t, Options{})
 	mine := open(t, s, run.BoxSpec{Image: img, Run: s.opts.Run})
 	dead := s.owner
@@ -450,9 +450,9 @@ E`)
 	}
 }
 
-// TestKilledOwnerLeavesLittle kills a process that has a box open: the box
+// TestMining27KilledOwnerLeavesLittle kills a process that has a box open: the box
 // goes by itself, and Reap takes the rest.
-func TestKilledOwnerLeavesLittle(t *testing.T) {
+func TestMining27KilledOwnerLeavesLittle(t *testing.T) {
 	s, _ := sandbox(t, Options{})
 	cmd := exec.Command(os.Args[0], "-test.run=^TestOpenAndWait$")
 	cmd.Env = append(os.Environ(), "ASSAY_TEST_WAIT="+s.opts.Run)

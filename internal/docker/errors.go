@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/client"
@@ -30,6 +33,22 @@ func infra(doing string, err error) error {
 
 func permanent(doing string, err error) error {
 	return &assay.InfraError{Kind: assay.InfraSandbox, Doing: doing, Err: err, Permanent: true}
+}
+
+// passing are words of registries and package indexes that mean "not now".
+var passing = regexp.MustCompile(`(?i)too ?many ?requests|http error 429|status code:? 429|pull rate limit|` +
+	`\b50[234] (service unavailable|bad gateway|gateway time-?out)|tls handshake timeout|i/o timeout|read timed out|connection timed out|` +
+	`connection reset by peer|temporary failure in name resolution|network is unreachable|could not resolve host|\bEAI_AGAIN\b|\bETIMEDOUT\b|\bECONNRESET\b`)
+
+// passed finds the line that says that a registry, or the way to it, failed
+// for now; "" when none does. Such a failure tells nothing of an image.
+func passed(lines ...string) string {
+	for _, l := range slices.Backward(lines) {
+		if passing.MatchString(l) {
+			return strings.TrimSpace(l)
+		}
+	}
+	return ""
 }
 
 func isGone(err error) bool     { return errdefs.IsNotFound(err) }

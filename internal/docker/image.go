@@ -46,6 +46,9 @@ func (s *Sandbox) present(ctx context.Context, ref, platform string, log io.Writ
 		if ctx.Err() != nil {
 			return run.Image{}, fmt.Errorf("pulling image %s: %w", ref, ctx.Err())
 		}
+		if passed(err.Error()) != "" {
+			return run.Image{}, assay.Infra(assay.InfraNetwork, "pulling image "+ref, err)
+		}
 		return run.Image{}, &assay.InfraError{
 			Kind: assay.InfraNetwork, Doing: "preparing image " + ref, Permanent: true,
 			Err: fmt.Errorf("the engine doesn't have it and can't pull it: %w; load it with `docker load` or `docker pull`, or name another image", err),

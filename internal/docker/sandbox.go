@@ -55,7 +55,9 @@ type Sandbox struct {
 	cpus  int
 	arch  string
 	host  Host
-	locks locks
+	// confined are the engine's own words on seccomp and its like.
+	confined []string
+	locks    locks
 
 	mu      sync.Mutex
 	program string // the volume with our program
@@ -92,7 +94,7 @@ func New(ctx context.Context, opts Options) (*Sandbox, error) {
 	return &Sandbox{
 		c: c, opts: opts, owner: me, cpus: info.NCPU, arch: goArch(info.Architecture),
 		host:  Host{Arch: goArch(info.Architecture), CPUs: info.NCPU, MemoryMB: int(info.MemTotal >> 20), Kernel: info.KernelVersion},
-		boxes: map[*box]bool{},
+		boxes: map[*box]bool{}, confined: confinement(info.SecurityOptions),
 	}, nil
 }
 
@@ -106,6 +108,21 @@ type Host struct {
 
 // Host is the machine that boxes run on.
 func (s *Sandbox) Host() Host { return s.host }
+
+// confinement are an engine's security options in few words: "seccomp
+// builtin", "apparmor".
+func confinement(options []string) []string {
+	out := make([]string, 0, len(options))
+	for _, o := range options {
+		var words []string
+		for _, kv := range strings.Split(o, ",") {
+			_, v, _ := strings.Cut(kv, "=")
+			words = append(words, v)
+		}
+		out = append(out, strings.Join(words, " "))
+	}
+	return out
+}
 
 func goArch(machine string) string {
 	switch machine {

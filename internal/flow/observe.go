@@ -38,7 +38,9 @@ type observation struct {
 	// gave none. What the change's own tests do, the first shard, is in the
 	// fields above.
 	part map[string]int
-	lost map[int]string
+	// illegal: a program ended by an instruction that the processor lacks.
+	illegal bool
+	lost    map[int]string
 }
 
 // ran counts the tests that gave any verdict of their own.
@@ -236,6 +238,7 @@ func (obs *observation) take(s grade.Step, f run.StepFacts, p run.Paths) {
 	obs.Seconds += f.Exit.Wall.Seconds()
 	obs.CPUSec += f.Exit.CPU.Seconds()
 	obs.PeakMB = max(obs.PeakMB, f.Exit.PeakMB)
+	obs.illegal = obs.illegal || isIllegal(f.Exit)
 	log, err := grade.Read(s, grade.ExitFacts{Code: f.Exit.Code, Work: p.Work, Verify: p.Verify}, f.Report)
 	if s.Part > 0 {
 		if why := lostShard(s, f, log, err); why != "" {

@@ -66,7 +66,7 @@ func (f *Flow) preflight(ctx context.Context, soft context.Context, ready prepar
 		if !p.wants(e) || !slices.ContainsFunc(todo, func(t assay.Trial) bool { return t.Task == e.Task.ID }) {
 			continue
 		}
-		if why := tooSmall(e.Task, ready.sandbox.Host); why.Kind != "" {
+		if why := misfit(e.Task, ready.sandbox.Host); why.Kind != "" {
 			p.unfit[e.Task.ID] = why
 			continue
 		}
@@ -100,6 +100,14 @@ func preflightWants(req assay.Request, e suite.Entry) bool {
 	default:
 		return v != nil && v.Status == string(assay.StatusValid)
 	}
+}
+
+// misfit tells a machine on which a task can't be run, at a glance.
+func misfit(t assay.Task, h Host) unfit {
+	if why := wrongPlatform(t, h); why.Kind != "" {
+		return why
+	}
+	return tooSmall(t, h)
 }
 
 // tooSmall tells a machine that has less than the task was seen to need.

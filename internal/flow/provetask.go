@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/assaybot/assay/internal/assay"
+	"github.com/assaybot/assay/internal/build"
 	"github.com/assaybot/assay/internal/run"
 	"github.com/assaybot/assay/internal/suite"
 	"github.com/assaybot/assay/internal/testlog"
@@ -41,7 +42,10 @@ func (p proven) into(t *assay.Task) {
 	}
 	v := p.validation
 	t.Validation = &v
-	t.Environment.ImageDigest, t.Environment.Lock, t.Environment.Undated = p.image.Digest, p.lock, p.undated
+	if p.Reason != assay.ReasonBuildFailed && p.Reason != assay.ReasonBuildDrift {
+		// What the last image that could be built resolved stays on record.
+		t.Environment.ImageDigest, t.Environment.Lock, t.Environment.Undated = p.image.Digest, p.lock, p.undated
+	}
 	if v.Needs != nil {
 		t.Limits.CheckSec = max(60, 4*int(v.Needs.Seconds+1))
 	}
@@ -116,6 +120,9 @@ func buildReason(sandbox string, err error, log []byte) (assay.Reason, string) {
 	if err == nil || sandbox == "local" || !errors.As(err, &infra) || !infra.Permanent || infra.Kind == assay.InfraNetwork {
 		return "", ""
 	}
+	if line := build.Drift(string(log)); line != "" {
+		return assay.ReasonBuildDrift, line + "\n" + tail(log, 1000)
+	}
 	return assay.ReasonBuildFailed, strings.TrimSpace(err.Error() + "\n" + tail(log, 1000))
 }
 
@@ -135,6 +142,9 @@ func (p *prover) spec() run.BoxSpec {
 func (p *prover) see(ctx context.Context, a arm) (observation, error) {
 	o, err := p.obs.observe(ctx, a)
 	p.runs[a.name]++
+	if err == nil && o.illegal {
+		err = foreignProcessor(a.name)
+	}
 	if err == nil && a.steps == nil && !unshifted(o) {
 		p.forget(o)
 	}
@@ -379,7 +389,7 @@ func (p *prover) finish(out *proven, began time.Time) {
 	}
 	v.WallSec = round(p.f.Now().Sub(began).Seconds())
 	if out.Reason == "" {
-		v.Needs = envelope(p.afters, proofLimits(p.task).CPUs, "linux/"+runtime.GOARCH)
+		v.Needs = envelope(p.afters, proofLimits(p.task).CPUs, cmp.Or(p.box.Host.Platform, "linux/"+runtime.GOARCH))
 	}
 }
 
@@ -389,7 +399,7 @@ func status(r assay.Reason) string {
 	switch r {
 	case "":
 		return string(assay.StatusValid)
-	case assay.ReasonFlaky, assay.ReasonNeedsClock, assay.ReasonNeedsNetwork, assay.ReasonNeedsOrder, assay.ReasonTimeout, assay.ReasonOracleFails:
+	case assay.ReasonFlaky, assay.ReasonNeedsClock, assay.ReasonNeedsNetwork, assay.ReasonNeedsOrder, assay.ReasonTimeout, assay.ReasonOracleFails, assay.ReasonBuildDrift:
 		return string(assay.StatusQuarantined)
 	}
 	return string(assay.StatusRejected)

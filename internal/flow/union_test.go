@@ -7,7 +7,7 @@ import (
 )
 
 // Two versions of a task in one folder must not share a rate.
-func TestAChangedTaskSupersedesItsTrials(t *testing.T) {
+func TestMining40AChangedTaskSupersedesItsTrials(t *testing.T) {
 	trial := func(task, digest, agent string, repeat int) assay.Trial {
 		x := assay.Trial{Task: task, TaskDigest: digest, Agent: assay.AgentSpec{Name: agent}, Repeat: repeat, Variant: assay.Baseline}
 		x.ID = assay.TrialID(x)

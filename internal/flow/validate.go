@@ -148,11 +148,16 @@ func (f *Flow) validateOne(ctx context.Context, sandbox Sandbox, v ValidateReque
 		out.FailToPass, out.PassToPass = len(e.Task.FailToPass), len(e.Task.PassToPass)
 		return out
 	}
+	if why := wrongPlatform(e.Task, sandbox.Host); why.Kind != "" {
+		out.Err = errors.New(why.Reason)
+		return out
+	}
 	p, err := f.proveTask(ctx, sandbox, v, e)
 	if err != nil {
 		out.Err = err
 		return out
 	}
+	p.drifted(e.Task.Validation, digest)
 	p.validation.Digest = digest
 	out.Validation, out.Strength = p.validation, p.strength
 	out.FailToPass, out.PassToPass = len(p.FailToPass), len(p.PassToPass)

@@ -14,7 +14,7 @@ import (
 	fake "github.com/assaybot/assay/internal/testkit/github"
 )
 
-func TestRow16LimitsAreWaitedForAndRefusalsAreNot(t *testing.T) {
+func TestMining11AndRow16LimitsAreWaitedForAndRefusalsAreNot(t *testing.T) {
 	reset := map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": ""}
 	for _, c := range []struct {
 		name  string

@@ -359,7 +359,7 @@ func TestRow21OtherLabels(t *testing.T) {
 }
 
 // Row 30: every part of the matrix has an artifact of its own name.
-func TestRow30ArtifactNames(t *testing.T) {
+func TestMining46AndRow30ArtifactNames(t *testing.T) {
 	w, err := parseWorkflow("shards.yml", shipped(t)["../../.github/workflows/shards.yml"])
 	if err != nil {
 		t.Fatal(err)
