@@ -40,7 +40,7 @@ func command(ctx context.Context, args []string) int {
 	out, flush := maskedStreams(f.Hide)
 	defer flush()
 	factory := &cli.Factory{
-		Streams: out, Version: f.Version, Flow: f, Soft: soft, ServeReview: serveReview, Who: reviewer,
+		Streams: out, Version: f.Version, Flow: f, Soft: soft, ServeReview: serveReview, Who: reviewer, ServeGateway: serveGateway,
 		Outputs: actions.Step{Output: os.Getenv("GITHUB_OUTPUT")}, Build: cli.Build{Commit: commit()},
 	}
 	return quiet(args, func() int { return cli.Main(hard, factory, args) })
@@ -109,7 +109,7 @@ func streams() cli.Streams {
 
 // wire makes the edges and hands them to the use cases.
 func wire() (*flow.Flow, error) {
-	gw, err := newGateway()
+	gw, err := newGateway(nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -172,8 +172,8 @@ func cacheDir() string {
 }
 
 // newGateway takes keys and addresses from the names that the providers' own
-// tools use.
-func newGateway() (*gateway.Gateway, error) {
+// tools use. Addresses and names of keys' headers that are given, by API, win.
+func newGateway(bases, headers map[string]string) (*gateway.Gateway, error) {
 	ups := map[string]gateway.Upstream{}
 	for _, p := range []struct{ name, key, base string }{
 		{"anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"},
@@ -184,6 +184,16 @@ func newGateway() (*gateway.Gateway, error) {
 		if key != "" || base != "" {
 			ups[p.name] = gateway.Upstream{BaseURL: base, Key: key}
 		}
+	}
+	for name, base := range bases {
+		u := ups[name]
+		u.BaseURL = base
+		ups[name] = u
+	}
+	for name, header := range headers {
+		u := ups[name]
+		u.KeyHeader = header
+		ups[name] = u
 	}
 	ca, err := authorities()
 	if err != nil {

@@ -45,6 +45,8 @@ type Factory struct {
 	// at the keyboard ("" when unknown).
 	ServeReview ServeReview
 	Who         func(ctx context.Context) string
+	// ServeGateway is the gateway on its own, until ctx is done.
+	ServeGateway ServeGateway
 	// Outputs are those of the workflow's step that this is, nil for none.
 	Outputs Outputs
 	// Build is what workflows are pinned to by default.
@@ -120,7 +122,7 @@ Start with 'assay demo', then 'assay doctor' to see what this machine can do.`,
 	root.AddCommand(
 		newInit(f, initRun), newRun(f, runRun), newPlan(f, planRun), newMerge(f, mergeRun), newHistory(f), newPropose(f, proposeRun), newIssue(f, issueRun), newReport(f, reportRun), newCompare(f, compareRun), newPublish(f, publishRun), newGrade(f, gradeRun), newLint(f, lintRun), newVariant(f, variantRun),
 		newMine(f, mineRun), newBuild(f, buildRun), newValidate(f, validateRun), newYield(f, yieldRun), newReview(f, reviewRun),
-		newSchema(f), newDoctor(f, doctorRun), newClean(f, cleanRun), newDemo(f, demoRun),
+		newGateway(f, gatewayRun), newSchema(f), newDoctor(f, doctorRun), newClean(f, cleanRun), newDemo(f, demoRun),
 	)
 	for _, c := range root.Commands() {
 		c.Args = usageArgs(c)

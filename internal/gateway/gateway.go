@@ -106,7 +106,7 @@ func orDefault(d, def time.Duration) time.Duration {
 	return d
 }
 
-func sortedKeys(m map[string]Upstream) []string {
+func sortedKeys[V any](m map[string]V) []string {
 	out := make([]string, 0, len(m))
 	for k := range m {
 		out = append(out, k)
@@ -176,6 +176,14 @@ func (g *Gateway) Credentials() run.Credentials {
 
 // Session opens the way to one provider for one attempt.
 func (g *Gateway) Session(spec run.SessionSpec) (run.Session, error) {
+	s, err := g.open(spec)
+	if err != nil { // not a nil *session within an interface
+		return nil, err
+	}
+	return s, nil
+}
+
+func (g *Gateway) open(spec run.SessionSpec) (*session, error) {
 	u := g.routes[spec.Provider]
 	if u == nil {
 		return nil, assay.Userf("the gateway has no upstream for %q: give a key or a base URL for it", spec.Provider)
