@@ -19,6 +19,14 @@ var (
 	toolchainLine = regexp.MustCompile(`(?m)^toolchain\s+go(\d+)\.(\d+)`)
 )
 
+// warmGo tests a package that imports the whole standard library: what "go
+// test" asks of it (vet's facts too, which "go build" doesn't make) is then in
+// the cache, and halves the processor time of every run of a small
+// repository's tests. An image without it works as well.
+const warmGo = "(mkdir /tmp/warm && cd /tmp/warm && go mod init warm && " +
+	"{ echo package warm; go list std | grep -vE '(^|/)(internal|vendor)(/|$)' | sed 's/.*/import _ \"&\"/'; } > warm_test.go && " +
+	"go test -run=- . || true) && rm -rf /tmp/warm"
+
 func proposeGo(in Input) (Recipe, error) {
 	mod := in.text("go.mod")
 	version, from := goVersion(mod, in.hintsOf(goTool()))
@@ -36,6 +44,7 @@ func proposeGo(in Input) (Recipe, error) {
 		"WORKDIR /opt/deps",
 		"COPY . .",
 		"RUN go mod download && go build std && mkdir -p /opt/go /opt/gocache && chmod -R a+rwX /opt/go /opt/gocache",
+		"RUN " + warmGo + " && chmod -R a+rwX /opt/gocache",
 	}
 	return Recipe{
 		Dockerfile: dockerfile(lines...), Context: copied,
