@@ -88,6 +88,10 @@ type observer struct {
 	looked  bool
 	lock    string
 	undated []string
+	// after is the tree whose files the image must not hold; leak says which
+	// it does.
+	after tree.Tree
+	leak  string
 }
 
 type boxed struct {
@@ -198,7 +202,10 @@ func (o *observer) look(ctx context.Context, box run.Box) (err error) {
 		return nil
 	}
 	o.looked = true
-	o.lock, o.undated, err = locked(ctx, box)
+	if o.lock, o.undated, err = locked(ctx, box); err != nil {
+		return err
+	}
+	o.leak, err = audit(ctx, box, o.base, o.after)
 	return err
 }
 

@@ -97,6 +97,7 @@ func (f *Flow) proveTask(ctx context.Context, sandbox Sandbox, v ValidateRequest
 	if p.obs, err = newObserver(ctx, sandbox, p.spec(), p.task, p.job.Workspace); err != nil {
 		return out, err
 	}
+	p.obs.after = p.after
 	defer func() {
 		if e := p.obs.close(ctx); err == nil {
 			err = e
@@ -156,7 +157,11 @@ func (p *prover) see(ctx context.Context, a arm) (observation, error) {
 func (p *prover) prove(ctx context.Context, out *proven) error {
 	steps := []func(context.Context, *proven) error{p.baseRun, p.pairs, p.probe, p.references, p.ablate}
 	for _, step := range steps {
-		if err := step(ctx, out); err != nil || out.Reason != "" {
+		err := step(ctx, out)
+		if err == nil && p.obs.leak != "" {
+			out.proof = proof{Reason: assay.ReasonLeak, Detail: p.obs.leak}
+		}
+		if err != nil || out.Reason != "" {
 			return err
 		}
 	}
@@ -188,6 +193,10 @@ func (p *prover) pairs(ctx context.Context, out *proven) error {
 func (p *prover) explain(ctx context.Context, out *proven) error {
 	switch out.Reason {
 	case assay.ReasonGoldFails, assay.ReasonNoTestsRan:
+	case assay.ReasonNoFailToPass: // the tests that fail after, too, may be those that matter
+		if !failsAny(p.afters[len(p.afters)-1]) {
+			return nil
+		}
 	default:
 		return nil
 	}
@@ -199,6 +208,15 @@ func (p *prover) explain(ctx context.Context, out *proven) error {
 		out.Reason, out.Detail = assay.ReasonNeedsNetwork, "the tests pass with the reference solution only when the box has a network"
 	}
 	return nil
+}
+
+func failsAny(o observation) bool {
+	for _, s := range o.Tests {
+		if broke(s) {
+			return true
+		}
+	}
+	return false
 }
 
 // probe runs the reference with another clock and in another order, and notes

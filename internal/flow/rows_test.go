@@ -9,6 +9,7 @@ import (
 
 	"github.com/assaybot/assay/internal/assay"
 	"github.com/assaybot/assay/internal/run"
+	"github.com/assaybot/assay/internal/tree"
 )
 
 // The tests of this file are known ways in which environments mislead, each
@@ -114,5 +115,32 @@ func TestMining40TheKeyHoldsEveryInput(t *testing.T) {
 			t.Errorf("another %s has the key of %s", name, other)
 		}
 		seen[assay.TrialID(x)] = name
+	}
+}
+
+// The project's own newer release in the image is an answer to copy from.
+func TestMining44ImageIsSearchedForTheChange(t *testing.T) {
+	long := strings.Repeat("x = 1\n", 20)
+	base := tree.Tree{"a.py": tree.Text("old"), "same.py": tree.Text(long)}
+	after := tree.Over(base, tree.Tree{"p/a[1].py": tree.Text(long + "new"), "__init__.py": tree.Text("")})
+	want := changed(base, after)
+	if len(want) != 1 {
+		t.Fatalf("%v", want)
+	}
+	for sum, p := range want {
+		if p != "p/a[1].py" {
+			t.Errorf("%s", p)
+		}
+		for text, leak := range map[string]bool{
+			sum + "  /usr/lib/python3/site-packages/p/a[1].py\n": true, `\` + sum + "  /odd\\nname\n": true,
+			"0000  /usr/lib/a.py\n" + sum[1:] + "  /x\n": false, "": false,
+		} {
+			if got := found(text, want); (got != "") != leak {
+				t.Errorf("%q: %q", text, got)
+			}
+		}
+	}
+	if got := strings.Join(auditCommand(want, after), " "); !strings.Contains(got, `( -name a\[1].py -size 123c ) -exec sha256sum {} +`) {
+		t.Errorf("%s", got)
 	}
 }
