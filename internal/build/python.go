@@ -2,6 +2,7 @@ package build
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"sort"
@@ -71,6 +72,9 @@ func proposePython(in Input) (Recipe, error) {
 	} else {
 		r.Test = append([]string{"python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--junitxml={report}", "-o", "junit_family=xunit2"}, tests...)
 	}
+	env, setup := pretend(in)
+	maps.Copy(r.Env, env)
+	r.Setup = setup
 	r.Dockerfile, r.Context = pythonImage(in, version, append(runner, needs...), files)
 	return r, nil
 }
@@ -85,7 +89,7 @@ func pythonImage(in Input, version string, needs, files []string) (string, tree.
 	// Nothing else of the repository enters the context: the image is shared
 	// by every task whose requirements are the same.
 	copied := in.context(files...)
-	copied["install.sh"] = tree.Text(pythonInstall(in, needs, files))
+	copied["install.sh"] = tree.Text(pythonInstall(in, needs, files) + withoutOwn(in))
 	return dockerfile(from,
 		"ENV PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1",
 		"WORKDIR /opt/deps",

@@ -204,7 +204,7 @@ func TestSum(t *testing.T) {
 	}
 }
 
-func TestIgnored(t *testing.T) {
+func TestMining43Ignored(t *testing.T) {
 	base := tree.Tree{
 		".gitignore":     tree.Text("*.log\n/build/\n!keep.log\nsp ace\n"),
 		"sub/.gitignore": tree.Text("/x\n"),

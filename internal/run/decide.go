@@ -95,8 +95,21 @@ func machinery(s Seen) (Verdict, bool) {
 		return Verdict{Outcome: assay.Cancelled, Detail: s.Err.Error()}, true
 	case s.Err != nil:
 		return Verdict{Outcome: assay.InfraFail, Infra: assay.InfraSandbox, Detail: s.Err.Error()}, true
+	case illegal(s):
+		return Verdict{Outcome: assay.InfraFail, Infra: assay.InfraSandbox, Permanent: true,
+			Detail: "the agent's program ended with an illegal instruction before a model said anything: it is built for another processor than this machine's"}, true
 	}
 	return apiFailure(s)
+}
+
+// illegalExit is the exit status of a program that SIGILL ended.
+const illegalExit = 128 + 4
+
+// illegal tells an agent's program that this machine's processor can't run.
+// Once a model has spoken, it may be the agent's own doing.
+func illegal(s Seen) bool {
+	a := s.Agent
+	return a.Exit != nil && *a.Exit == illegalExit && a.Turns == 0 && s.Model.Seen && s.Model.Replies == 0
 }
 
 // apiFailure tells whether the model's API ended the attempt. The gateway's

@@ -110,3 +110,25 @@ func TestExitIsToldWithTheLastWord(t *testing.T) {
 		t.Errorf("%s, %q, want %q", got.Outcome, got.Detail, want)
 	}
 }
+
+// Mining cases 20 and 22: what a machine or a registry lacks is no failure of
+// a model; what a model brought about is no excuse.
+func TestMining20And22NoFailureOfAModel(t *testing.T) {
+	code := illegalExit
+	start := Seen{Agent: assay.AgentFacts{Exit: &code}, Model: assay.ModelCalls{Seen: true}, Checks: []assay.CheckResult{{Status: assay.CheckFailed}}}
+	if v := Decide(start); v.Outcome != assay.InfraFail || !v.Permanent {
+		t.Errorf("an illegal instruction at the start: %+v", v)
+	}
+	spoken := start
+	spoken.Agent.Turns, spoken.Model = 2, assay.ModelCalls{Seen: true, Calls: 2, Replies: 2, Last: 200}
+	if v := Decide(spoken); v.Outcome != assay.AgentError {
+		t.Errorf("after the model spoke: %+v", v)
+	}
+	limit := &assay.InfraError{Kind: assay.InfraNetwork, Doing: "preparing image x", Err: errors.New("toomanyrequests")}
+	v := Decide(Seen{Err: limit})
+	var r assay.Result
+	v.into(&r)
+	if v.Outcome != assay.InfraFail || v.Infra != assay.InfraNetwork || !mendable(r) {
+		t.Errorf("a registry's limit: %+v", v)
+	}
+}

@@ -188,7 +188,7 @@ func TestHardStopCancelsAll(t *testing.T) {
 	})
 }
 
-func TestDiskStopsScheduling(t *testing.T) {
+func TestMining21DiskStopsScheduling(t *testing.T) {
 	s := newStage(t, good)
 	free := []int64{100, 100, 5}
 	s.Free = func() (int64, error) {

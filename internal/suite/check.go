@@ -75,6 +75,7 @@ func (c *checker) trees() {
 	case t.Repository == "" && c.work == nil && !c.there(workDir):
 		c.ps.Addf(c.place(workDir), 0, "the folder is missing, and task.json names no repository and base instead")
 	}
+	c.platform()
 	if t.Base != nil && t.Base.Commit == "" {
 		c.faultf("base.commit", "base.commit is empty")
 	}
@@ -82,6 +83,15 @@ func (c *checker) trees() {
 		c.faultf("base.rule", "base.rule %q is unknown; known are parent and cutoff", t.Base.Rule)
 	}
 }
+
+// platform finds what no engine would understand; boxes are Linux.
+func (c *checker) platform() {
+	if p := c.task.Environment.Platform; p != "" && !platformName.MatchString(p) {
+		c.faultf("environment.platform", "environment.platform %q is none; it is written like linux/amd64", p)
+	}
+}
+
+var platformName = regexp.MustCompile(`^linux/[a-z0-9]+(/v[0-9]+)?$`)
 
 func (c *checker) there(p string) bool {
 	_, ok := kindOf(c.fsys, path.Join(c.dir, p))

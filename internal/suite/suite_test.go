@@ -3,6 +3,7 @@ package suite_test
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -211,6 +212,17 @@ func TestFoldersThatAreNotThere(t *testing.T) {
 	env, err3 := e.Environment()
 	if must(t, err1, err2, err3); verify == nil || solution != nil || env != nil {
 		t.Errorf("%v %v %v", verify, solution, env)
+	}
+}
+
+// Mining case 20: a platform is written as engines write it.
+func TestMining20PlatformsAreChecked(t *testing.T) {
+	for platform, fault := range map[string]bool{"linux/amd64": false, "linux/arm/v7": false, "amd64": true, "Linux/x86_64": true, "windows/amd64": true} {
+		e := only(t, fstest.MapFS{"a/workspace/x": text("x"), "a/task.json": text(`{"schema": 1, "id": "a", "prompt": "p", "environment": {"platform": "` + platform + `"},
+ "checks": [{"name": "c", "kind": "command", "command": ["true"]}]}`)})
+		if got := strings.Contains(fmt.Sprint(e.Problems), "environment.platform"); got != fault {
+			t.Errorf("%s: %v", platform, e.Problems)
+		}
 	}
 }
 
