@@ -66,3 +66,17 @@ func TestMining20AnotherPlatformIsRefused(t *testing.T) {
 		t.Errorf("%+v %v", u, p.results("r"))
 	}
 }
+
+// TestMining20ForeignInstructionsAreNoVerdict: a program that ends by SIGILL
+// says something of the processor, and nothing of the task.
+func TestMining20ForeignInstructionsAreNoVerdict(t *testing.T) {
+	needs(t)
+	p := minedProjects()[0].build(t)
+	task := p.task("mined/pull-2")
+	task.Checks[0].Command = []string{"sh", "-c", "kill -ILL $$"}
+	p.writeJSON("mined/pull-2/task.json", task)
+	s := p.types("validate", "mined", "--sandbox", "local", "--repeats", "1", "--hunks", "0")
+	if v := p.task("mined/pull-2").Validation; v != nil || !strings.Contains(s.err, "not proven") || !strings.Contains(s.err, "SIGILL") {
+		t.Errorf("%+v\n%s%s", v, s.out, s.err)
+	}
+}
