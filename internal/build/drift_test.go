@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/assaybot/assay/internal/build"
-	"github.com/assaybot/assay/internal/tree"
 )
 
 // TestMining17RebuildFailureIsDrift: what an old dependency's rebuild fails
@@ -29,31 +28,6 @@ func TestMining17RebuildFailureIsDrift(t *testing.T) {
 	} {
 		if got := build.Drift(c.log); (got != "") != c.drift {
 			t.Errorf("%s: %q", name, got)
-		}
-	}
-}
-
-// TestMining16AVersionThatComesOfTags: the workspace has none, and a build that
-// asks for them gets an answer all the same.
-func TestMining16AVersionThatComesOfTags(t *testing.T) {
-	for name, c := range map[string]struct {
-		file, text string
-		want       bool
-	}{
-		"setuptools_scm": {"pyproject.toml", "[build-system]\nrequires = [\"setuptools\", \"setuptools_scm>=8\"]\n", true},
-		"hatch-vcs":      {"pyproject.toml", "[build-system]\nrequires = [\"hatchling\", \"hatch-vcs\"]\n", true},
-		"setup.py":       {"setup.py", "from setuptools import setup\nsetup(use_scm_version=True, setup_requires=['setuptools-scm'])\n", true},
-		"a fixed one":    {"pyproject.toml", "[project]\nname = \"x\"\nversion = \"1\"\n[build-system]\nrequires = [\"setuptools\"]\n", false},
-	} {
-		r, err := build.Propose(build.Input{
-			Files: tree.Tree{c.file: tree.Text(c.text), "tests/test_a.py": tree.Text("def test_a(): pass\n")}, Tests: []string{"tests/test_a.py"}, Changed: []string{"tests/test_a.py"},
-		})
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if _, got := r.Env["SETUPTOOLS_SCM_PRETEND_VERSION"]; got != c.want {
-			t.Errorf("%s: %v", name, r.Env)
 		}
 	}
 }

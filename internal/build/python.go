@@ -5,7 +5,6 @@ import (
 	"maps"
 	"path"
 	"regexp"
-	"slices"
 	"sort"
 	"strings"
 
@@ -41,17 +40,6 @@ type pyproject struct {
 // pythonVersions that are proposed, newest first.
 func pythonVersions() []string { return []string{"3.13", "3.12", "3.11", "3.10", "3.9"} }
 
-// pretended is the version of a project that takes it from tags: what it is
-// compared with is older.
-const pretended = "999.0"
-
-// versionFromTags tells a project whose build asks git which version it is.
-func versionFromTags(in Input, p pyproject) bool {
-	texts := append(slices.Clone(p.Build.Requires), in.text("setup.py"), setupCfgValue(in.text("setup.cfg"), "options", "setup_requires"))
-	all := strings.ReplaceAll(strings.ToLower(strings.Join(texts, "\n")), "_", "-")
-	return regexp.MustCompile(`\b(setuptools-scm|hatch-vcs|pbr)\b`).MatchString(all)
-}
-
 // pytest is the requirement of a project whose tests it runs.
 const pytest = "pytest>=7"
 
@@ -76,10 +64,6 @@ func proposePython(in Input) (Recipe, error) {
 		Env:    map[string]string{"PYTHONPATH": pythonPath(in), "PYTHONDONTWRITEBYTECODE": "1"},
 		Report: assay.Report{Format: "junit"}, Units: tests, Requires: []string{"python3"},
 		Why: append([]string{fmt.Sprintf("python:%s-slim from %s", version, from)}, needFrom...),
-	}
-	if versionFromTags(in, p) {
-		r.Env["SETUPTOOLS_SCM_PRETEND_VERSION"], r.Env["PBR_VERSION"] = pretended, pretended
-		r.Why = append(r.Why, "its version comes of tags, which the workspace doesn't have: it is "+pretended)
 	}
 	runner := []string{pytest}
 	if argv, why := unittestCommand(in); argv != nil {
