@@ -20,6 +20,7 @@ import (
 	"github.com/assaybot/assay/internal/assay"
 	"github.com/assaybot/assay/internal/cli"
 	"github.com/assaybot/assay/internal/disk"
+	"github.com/assaybot/assay/internal/egress"
 	"github.com/assaybot/assay/internal/flow"
 	"github.com/assaybot/assay/internal/gateway"
 	"github.com/assaybot/assay/internal/redact"
@@ -117,7 +118,7 @@ func wire() (*flow.Flow, error) {
 	m, open := machine{}, repos()
 	return &flow.Flow{
 		Version: version(), Owner: owner(), Now: time.Now,
-		Agents: agent.All(agents), UsesModels: agent.UsesModels, Gateway: gw, Patches: patches{},
+		Agents: agent.All(agents), UsesModels: agent.UsesModels, Gateway: gw, Outlet: egress.Outlet{}, Patches: patches{},
 		Sandbox: m.sandbox, Kits: kits(agents), Tasks: tasks.FS(), Variants: variants.FS(),
 		Repos: open, Branches: branches(), Texts: texts, Commits: flow.NewCommits(open), GitHub: step(),
 		CacheDir: cacheDir(), CleanUp: m.clean, Check: m.doctor, Free: disk.Free, Sample: demoSample, Hub: demoHub,

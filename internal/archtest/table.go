@@ -57,6 +57,7 @@ func Rooms() Table {
 		"github":  {Tier: Edges, Also: []string{"mine", "publish"}},
 		"actions": {Tier: Edges, Also: []string{"publish"}},
 		"patch":   {Tier: Edges},
+		"egress":  {Tier: Edges, Also: []string{"run"}},
 
 		"cli": {Tier: Doors, Also: []string{"config", "schema", "stat"}},
 		"web": {Tier: Doors, Also: []string{"config", "schema", "stat"}},

@@ -23,6 +23,9 @@ type Result struct {
 
 	Agent AgentFacts `json:"agent"`
 	Model ModelCalls `json:"model"`
+	// Refused are destinations that the agent's box asked for in vain, told
+	// by its proxy. An isolated box has no other way out.
+	Refused []Refusal `json:"refused_destinations,omitempty"`
 
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished"`
@@ -32,6 +35,15 @@ type Result struct {
 	Digests Digests `json:"digests"`
 	Sandbox Box     `json:"sandbox"`
 	Patch   Patch   `json:"patch"`
+}
+
+// Refusal is a destination ("host:port") that a box asked for and didn't get.
+// Seconds is when it first did, from the opening of the box; Count how often.
+type Refusal struct {
+	Destination string  `json:"destination"`
+	Why         string  `json:"why"`
+	Seconds     float64 `json:"seconds"`
+	Count       int     `json:"count"`
 }
 
 // Digests name everything that the attempt used.

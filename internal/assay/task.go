@@ -72,6 +72,9 @@ type Environment struct {
 	// agent's user, before the agent starts and before grading.
 	Setup []string          `json:"setup,omitempty"`
 	Env   map[string]string `json:"env,omitempty"`
+	// Network is what the agent's box may reach besides the model; nil for
+	// nothing. Setup and grading are offline whatever it says.
+	Network *Network `json:"network,omitempty"`
 	// Requires are programs that the local sandbox looks for on this
 	// machine's PATH ("python3").
 	Requires []string `json:"requires,omitempty"`
@@ -84,6 +87,12 @@ type Environment struct {
 	// Undated are requirements for which the index tells no dates, so that
 	// what was installed may be newer than the base.
 	Undated []string `json:"undated,omitempty"`
+}
+
+// Network lists destinations, "host:port" each. A name may lead to public
+// addresses only; a private one has to be listed itself ("10.0.0.7:8080").
+type Network struct {
+	Allow []string `json:"allow"`
 }
 
 // Limits bound one attempt. Zero means the default of DefaultLimits.

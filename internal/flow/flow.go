@@ -28,6 +28,7 @@ type Flow struct {
 	// UsesModels tells which agents are multiplied by models and efforts.
 	UsesModels func(name string) bool
 	Gateway    run.Gateway
+	Outlet     run.Outlet
 	Patches    run.Patches
 	// Sandbox opens the sandbox called auto, docker or local for a run.
 	Sandbox func(ctx context.Context, name, runID string) (Sandbox, error)

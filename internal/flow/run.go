@@ -317,7 +317,7 @@ func (f *Flow) runPlan(ctx, soft context.Context, l *ledger.Ledger, ready prepar
 
 func (f *Flow) runner(l *ledger.Ledger, ready prepared, p Progress) *run.Runner {
 	r := &run.Runner{
-		Sandbox: ready.sandbox.Sandbox, Agents: f.agents(), Gateway: f.Gateway, Patches: f.Patches,
+		Sandbox: ready.sandbox.Sandbox, Agents: f.agents(), Gateway: f.Gateway, Outlet: f.Outlet, Patches: f.Patches,
 		Grader: &grader{allowed: ready.load.referencePaths},
 		Begin:  func(t assay.Trial) (run.Record, error) { return f.begin(l, t) },
 		Run:    runID(ready.req), EarlyGrader: true, Now: f.Now, MinFree: minFree,

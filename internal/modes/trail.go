@@ -35,10 +35,12 @@ type trail struct {
 	loop       assay.Mode
 	search     assay.Mode
 	changed    []assay.FileChange
+	refused    []assay.Refusal
+	acted      bool // a step of the agent's was seen
 }
 
 func newTrail(r assay.Result) trail {
-	return trail{calls: map[uint64]int{}, changed: r.Patch.Files}
+	return trail{calls: map[uint64]int{}, changed: r.Patch.Files, refused: r.Refused}
 }
 
 func (t *trail) step(s assay.Step) {
@@ -46,6 +48,7 @@ func (t *trail) step(s assay.Step) {
 	if s.Source != "agent" {
 		return
 	}
+	t.acted = true
 	if strings.TrimSpace(s.Message) != "" {
 		t.said, t.message = s.ID, s.Message
 	}
@@ -70,6 +73,9 @@ func (t *trail) call(step int, c assay.ToolCall) {
 		}
 	case web(c.Name) && t.search.Step == 0:
 		t.search = assay.Mode{Name: assay.ModeSearched, Step: step, Detail: line(c.Name + " " + first(args, "url", "query"))}
+	}
+	if t.search.Step == 0 && file == "" {
+		t.search = t.asked(step, command)
 	}
 	t.repeat(step, c, file != "", line(c.Name+" "+command+file))
 }
@@ -106,9 +112,30 @@ func (t *trail) repeat(step int, c assay.ToolCall, edits bool, what string) {
 	}
 }
 
+// asked is the search that a command names a refused destination for.
+func (t *trail) asked(step int, command string) assay.Mode {
+	for _, r := range t.refused {
+		host, _, _ := strings.Cut(r.Destination, ":")
+		if len(host) > 3 && strings.Contains(strings.ToLower(command), host) {
+			return assay.Mode{Name: assay.ModeSearched, Step: step, Detail: line("refused: " + r.Destination + ": " + command)}
+		}
+	}
+	return assay.Mode{}
+}
+
+// unseen is the search of a program that shows no step: all that its box asked
+// for is the agent's. Of one that shows steps, what no step names may be the
+// program's own (its telemetry, its list of models).
+func (t *trail) unseen() []assay.Mode {
+	if t.acted || len(t.refused) == 0 {
+		return nil
+	}
+	return []assay.Mode{{Name: assay.ModeSearched, Detail: line("refused: " + t.refused[0].Destination)}}
+}
+
 // found are the modes that the steps show by themselves.
 func (t *trail) found() []assay.Mode {
-	var out []assay.Mode
+	out := t.unseen()
 	for _, m := range []assay.Mode{t.search, t.loop} {
 		if m.Step > 0 {
 			out = append(out, m)

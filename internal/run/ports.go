@@ -212,6 +212,23 @@ type Gateway interface {
 	Session(spec SessionSpec) (Session, error)
 }
 
+// Outlet is the way from an agent's box to what its task allows besides the
+// model.
+type Outlet interface {
+	// Open serves model (nil for none), and, as an HTTP proxy at the same
+	// address, the destinations of allow ("host:port").
+	Open(allow []string, model http.Handler) Way
+}
+
+// Way is one box's way out. Self names the box's address of the model;
+// Refused are the destinations that were refused. Close ends every connection.
+type Way interface {
+	http.Handler
+	Self(addr string)
+	Refused() []assay.Refusal
+	Close()
+}
+
 // SessionSpec bounds a session. Log receives one JSON line per call.
 type SessionSpec struct {
 	Provider   string

@@ -24,7 +24,7 @@ type program struct {
 // launch furnishes the box and runs the program to its end.
 func (a *attempt) launch(ctx context.Context, p program, left *leftover) error {
 	in := a.invocation()
-	in.Root, in.ModelURL, in.Token = p.box.Root(), p.box.ModelURL(), p.session.token()
+	in.Root, in.ModelURL, in.Token = p.box.Root(), p.session.modelURL(p.box), p.session.token()
 	launch, err := p.agent.Invoke(in)
 	if err != nil {
 		return a.never("preparing the agent", err)
@@ -109,13 +109,13 @@ func (a *attempt) execute(ctx context.Context, p program, l Launch) error {
 		})
 	}()
 	exit, runErr := p.box.Run(running, Command{
-		Argv: l.Argv, Dir: WorkDir, Env: merged(a.env(p.box), l.Env),
+		Argv: l.Argv, Dir: WorkDir, Env: merged(merged(p.session.proxies(p.box), a.env(p.box)), l.Env),
 		Stdin: strings.NewReader(l.Stdin), Stdout: s.out, Stderr: io.MultiWriter(s.errTail, s.errFile),
 	})
 	why := whyStopped(running)
 	cancel(nil)
 	<-watching
-	err = a.book(s, l.Parser)
+	err = a.book(s, l.Parser, p.session.refused())
 	a.facts.Agent.Stopped, a.facts.OOM = why, exit.OOM
 	a.facts.Agent.Exit = status(exit)
 	switch {
@@ -139,7 +139,7 @@ func neverBegan(e Exit, a assay.AgentFacts) bool {
 }
 
 // book reads the facts from the stream and closes the raw files.
-func (a *attempt) book(s *streams, p Parser) error {
+func (a *attempt) book(s *streams, p Parser, refused []assay.Refusal) error {
 	err := s.out.broken
 	if p != nil && err == nil {
 		err = safely(func() error { a.facts.Agent = p.Finish(); return nil })
@@ -155,7 +155,9 @@ func (a *attempt) book(s *streams, p Parser) error {
 		f.Detail = join(f.Detail, fmt.Sprintf("the transcript ends after %d bytes of %d", int64(maxTranscript), f.Stdout))
 	}
 	t := a.job.Trial
-	wrote := s.trajectory.Finish(atif.EndOf(t.Agent.Name, t.Model, *f))
+	end := atif.EndOf(t.Agent.Name, t.Model, *f)
+	end.Notes = refusals(refused)
+	wrote := s.trajectory.Finish(end)
 	disk := errors.Join(s.out.raw.err, s.errFile.err, wrote, s.closeFiles())
 	if disk != nil {
 		return assay.Infra(assay.InfraDisk, "keeping the agent's output", disk)

@@ -19,6 +19,8 @@ type Runner struct {
 	// Gateway is nil when agents reach their model by themselves (they
 	// can't, from an isolated box).
 	Gateway Gateway
+	// Outlet is nil when no box gets a way out but to its model.
+	Outlet  Outlet
 	Grader  Grader
 	Patches Patches
 	// Begin takes the next attempt of a trial in the ledger.

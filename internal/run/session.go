@@ -2,8 +2,10 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/assaybot/assay/internal/assay"
@@ -19,6 +21,8 @@ type session struct {
 	// snap is the account at the moment when a clock stopped the program:
 	// calls that end because of the stop are no errors of the API.
 	snap *assay.ModelCalls
+	// way is the box's way out, nil for none.
+	way Way
 }
 
 // openSession opens the way to the model that the program speaks to.
@@ -41,13 +45,77 @@ func (a *attempt) openSession(l Launch) (*session, error) {
 	return &session{inner: inner, log: log}, nil
 }
 
-// handler is nil, untyped, where there is no session: a box then has no way
-// out at all.
+// openWay wraps the way to the model in that to what the task allows, and to
+// the notes of what it doesn't. A box that isn't isolated has the machine's
+// network anyway, and gets none.
+func (a *attempt) openWay(s *session, l Launch) {
+	if a.r.Outlet == nil || l.NoProgram || a.r.Sandbox.Name() == "local" {
+		return
+	}
+	var allow []string
+	if n := a.job.Task.Environment.Network; n != nil {
+		allow = n.Allow
+	}
+	s.way = a.r.Outlet.Open(allow, s.model())
+}
+
+// handler is nil, untyped, where there is neither model nor way: a box then
+// has no way out at all.
 func (s *session) handler() http.Handler {
+	if s.way != nil {
+		return s.way
+	}
+	return s.model()
+}
+
+func (s *session) model() http.Handler {
 	if s.inner == nil {
 		return nil
 	}
 	return s.inner
+}
+
+// modelURL is the box's address of the model, "" where there is none.
+func (s *session) modelURL(box Box) string {
+	if s.way != nil {
+		s.way.Self(strings.TrimPrefix(box.ModelURL(), "http://"))
+	}
+	if s.inner == nil {
+		return ""
+	}
+	return box.ModelURL()
+}
+
+// proxies are the variables that lead programs to the way out.
+func (s *session) proxies(box Box) map[string]string {
+	out := map[string]string{}
+	if s.way == nil {
+		return out
+	}
+	for _, name := range []string{"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"} {
+		out[name] = box.ModelURL()
+	}
+	for _, name := range []string{"no_proxy", "NO_PROXY"} {
+		out[name] = "127.0.0.1,localhost,::1"
+	}
+	return out
+}
+
+// refused are the destinations that the box asked for in vain so far.
+func (s *session) refused() []assay.Refusal {
+	if s.way == nil {
+		return nil
+	}
+	return s.way.Refused()
+}
+
+// refusals is a list of them in words, "" for none.
+func refusals(list []assay.Refusal) string {
+	lines := make([]string, 0, len(list))
+	for _, r := range list {
+		lines = append(lines, fmt.Sprintf("refused: %s after %.1f s, %d times: %s", r.Destination, r.Seconds, r.Count, r.Why))
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (s *session) token() string {
@@ -67,6 +135,9 @@ func (s *session) freeze() {
 
 func (s *session) close() {
 	s.once.Do(func() {
+		if s.way != nil {
+			s.way.Close()
+		}
 		if s.inner != nil {
 			_ = s.inner.Close()
 			_ = s.log.Close()

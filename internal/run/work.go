@@ -28,6 +28,7 @@ func (a *attempt) work(ctx context.Context) (left leftover, err error) {
 		return left, err
 	}
 	defer session.close()
+	a.openWay(session, launch)
 	box, repo, err := a.openAgent(ctx, launch, session, left.start)
 	if err != nil {
 		return left, err
@@ -40,7 +41,7 @@ func (a *attempt) work(ctx context.Context) (left leftover, err error) {
 		err = a.launch(ctx, program{agent: agent, box: box, repo: repo, session: session}, &left)
 	}
 	session.close()
-	a.facts.Model = session.calls()
+	a.facts.Model, a.facts.Refused = session.calls(), session.refused()
 	if err != nil {
 		return left, err
 	}

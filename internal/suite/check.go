@@ -1,7 +1,9 @@
 package suite
 
 import (
+	"fmt"
 	"io/fs"
+	"net"
 	"path"
 	"regexp"
 	"sort"
@@ -264,11 +266,25 @@ func (c *checker) environment() {
 	if env.Shared != "" {
 		c.shared(env.Shared)
 	}
+	if env.Network != nil {
+		for i, dest := range env.Network.Allow {
+			if !destinationOK(dest) {
+				c.faultf(fmt.Sprintf("environment.network.allow[%d]", i), "environment.network: %q is no destination; write host:port, without scheme, path or wildcard (pypi.org:443)", dest)
+			}
+		}
+	}
 	for _, name := range sortedKeys(env.Env) {
 		if !envNameOK(name) {
 			c.faultf("environment.env."+name, "environment.env: %q is no name of an environment variable", name)
 		}
 	}
+}
+
+// destinationOK tells whether s is "host:port".
+func destinationOK(s string) bool {
+	host, port, err := net.SplitHostPort(s)
+	n, bad := strconv.ParseUint(port, 10, 16)
+	return err == nil && bad == nil && n > 0 && host != "" && len(host) <= 253 && !strings.ContainsAny(host, "/*@ \t\r\n?#%")
 }
 
 func envNameOK(s string) bool {
