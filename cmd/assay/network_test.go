@@ -32,7 +32,9 @@ func TestNetworkOfATask(t *testing.T) {
 	const fetch = `import os, socket, urllib.request as u
 for k in ("no_proxy", "NO_PROXY"): os.environ.pop(k, None)
 for url, file in (("http://DEST/", "word"), ("http://169.254.169.254/latest", "meta"), ("https://example.org/", "other")):
-    try: open(file, "wb").write(u.urlopen(url, timeout=20).read())
+    try:
+        got = u.urlopen(url, timeout=20).read()
+        open(file, "wb").write(got)
     except Exception as e: print(url, e)
 try: socket.create_connection(("93.184.216.34", 80), 3); open("direct", "w").close()
 except OSError as e: print("direct", e)

@@ -90,7 +90,9 @@ func TestNamesLeadToTheWorldOnly(t *testing.T) {
 	} {
 		dialled := ""
 		o := egress.Outlet{
-			Lookup: func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{netip.MustParseAddr(addr)}, nil },
+			Lookup: func(context.Context, string) ([]netip.Addr, error) {
+				return []netip.Addr{netip.MustParseAddr(addr)}, nil
+			},
 			Dial: func(_ context.Context, _, to string) (net.Conn, error) {
 				dialled = to
 				return nil, errors.New("no")

@@ -132,3 +132,22 @@ func TestBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedDestinations: a refused destination is a search where a command
+// names it, and where the program shows no call at all; else it may be the
+// program's own.
+func TestRefusedDestinations(t *testing.T) {
+	r := assay.Result{Outcome: assay.Passed, Refused: []assay.Refusal{{Destination: "files.example.org:443", Count: 1}}}
+	for name, c := range map[string]struct {
+		steps []assay.Step
+		want  string
+	}{
+		"named":   {steps(bash("ls"), bash("python get.py FILES.example.org")), "searched_for_answer (step 3)"},
+		"own":     {steps(bash("ls")), ""},
+		"no step": {nil, "searched_for_answer"},
+	} {
+		if got := assay.ModeWords(modes.Of(r, c.steps)); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -36,7 +36,7 @@ type trail struct {
 	search     assay.Mode
 	changed    []assay.FileChange
 	refused    []assay.Refusal
-	acted      bool // a step of the agent's was seen
+	acted      bool // a call of a tool was seen
 }
 
 func newTrail(r assay.Result) trail {
@@ -48,7 +48,7 @@ func (t *trail) step(s assay.Step) {
 	if s.Source != "agent" {
 		return
 	}
-	t.acted = true
+	t.acted = t.acted || len(s.ToolCalls) > 0
 	if strings.TrimSpace(s.Message) != "" {
 		t.said, t.message = s.ID, s.Message
 	}
@@ -123,8 +123,8 @@ func (t *trail) asked(step int, command string) assay.Mode {
 	return assay.Mode{}
 }
 
-// unseen is the search of a program that shows no step: all that its box asked
-// for is the agent's. Of one that shows steps, what no step names may be the
+// unseen is the search of a program that shows no call of a tool: all that its box asked
+// for is the agent's. Of one that shows them, what no step names may be the
 // program's own (its telemetry, its list of models).
 func (t *trail) unseen() []assay.Mode {
 	if t.acted || len(t.refused) == 0 {
