@@ -23,6 +23,8 @@ type session struct {
 	snap *assay.ModelCalls
 	// way is the box's way out, nil for none.
 	way Way
+	// lead: programs are led to it by variables.
+	lead bool
 }
 
 // openSession opens the way to the model that the program speaks to.
@@ -57,6 +59,9 @@ func (a *attempt) openWay(s *session, l Launch) {
 		allow = n.Allow
 	}
 	s.way = a.r.Outlet.Open(allow, s.model())
+	// A program that speaks to a model may send even those calls, and its own
+	// telemetry, by way of a proxy; it is led to one only where a task needs it.
+	s.lead = len(allow) > 0 || s.inner == nil
 }
 
 // handler is nil, untyped, where there is neither model nor way: a box then
@@ -89,7 +94,7 @@ func (s *session) modelURL(box Box) string {
 // proxies are the variables that lead programs to the way out.
 func (s *session) proxies(box Box) map[string]string {
 	out := map[string]string{}
-	if s.way == nil {
+	if s.way == nil || !s.lead {
 		return out
 	}
 	for _, name := range []string{"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"} {
