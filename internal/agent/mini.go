@@ -110,8 +110,9 @@ func miniConfig(in run.Invocation) string {
 		model["model_class"] = "litellm_response"
 		args["reasoning"] = map[string]any{"effort": e}
 	} else if e != "" {
-		// Named, so that it isn't dropped for a model that its table lacks.
-		args["reasoning_effort"], args["allowed_openai_params"] = e, []string{"reasoning_effort"}
+		// Mapped by the program's table of models. A model that the table lacks
+		// fails there; passing the word on as it is would fail at the API.
+		args["reasoning_effort"] = e
 	}
 	agent := map[string]any{"step_limit": in.Limits.MaxTurns, "cost_limit": in.Limits.MaxCostUSD}
 	if in.System != "" {

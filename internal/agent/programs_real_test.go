@@ -198,8 +198,10 @@ func TestRealEffortsArrive(t *testing.T) {
 			if got.facts.Ending != run.EndSuccess {
 				t.Fatalf("%+v\n%s\n%s", got.facts, got.out, got.err)
 			}
-			if raw := string(up.Requests()[0].Raw); !strings.Contains(raw, tt.want) {
-				t.Errorf("no %s in the request for %s: %s", tt.want, up.Requests()[0].Model, raw)
+			raw := strings.ReplaceAll(string(up.Requests()[0].Raw), `": `, `":`)
+			// Codex's tools have a parameter of that name.
+			if !strings.Contains(raw, tt.want) || tt.agent == MiniSWE && strings.Contains(raw, `"reasoning_effort"`) {
+				t.Errorf("no %s, or a word that the API doesn't know, in the request for %s: %s", tt.want, up.Requests()[0].Model, raw)
 			}
 		})
 	}
