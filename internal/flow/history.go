@@ -158,10 +158,11 @@ func (f *Flow) historyRun(p HistoryPush) (history.Run, error) {
 	return k.run, nil
 }
 
-// idOf names a run by what it holds.
+// idOf names a run by its series and what it holds: the same results may
+// stand in two series.
 func idOf(r history.Run) string {
 	h := sha256.New()
-	_, _ = fmt.Fprintln(h, r.When.Unix(), r.Suite) // a hash takes everything
+	_, _ = fmt.Fprintln(h, r.Key, r.When.Unix(), r.Suite) // a hash takes everything
 	for _, t := range r.Trials {
 		_, _ = fmt.Fprintln(h, t.ID)
 	}

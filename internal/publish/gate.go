@@ -121,12 +121,14 @@ func regression(v *Versus) verdict {
 // way, and no row of trials proves anything by its mean alone.
 func below(r Row, x float64) verdict {
 	least := fmt.Sprintf("%.1f%%", 100*x)
+	// As if what is missing had passed, and as if it had failed.
+	best, worst := stat.Rate(r.Resolved+r.Trials-r.N, r.Trials), stat.Rate(r.Resolved, r.Trials)
 	switch {
 	case r.N == 0:
 		return verdict{Neutral, "no trial gave an answer"}
-	case r.Rate.Hi < x && r.Best < x:
+	case r.Rate.Hi < x && best.Hi < x && r.Best < x:
 		return verdict{Failure, "the resolve rate is below " + least}
-	case r.Rate.Lo >= x && r.Worst >= x:
+	case r.Rate.Lo >= x && worst.Lo >= x && r.Worst >= x:
 		return verdict{Success, "the resolve rate is at least " + least}
 	}
 	return verdict{Neutral, "it isn't proven that the resolve rate is above or below " + least}

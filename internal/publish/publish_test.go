@@ -238,6 +238,15 @@ func TestRow20NeverRedWithoutProof(t *testing.T) {
 		{"missing trials could lift it", "resolve-rate<0.9", with(func(s *Score) { s.Totals.Best = 0.95 }), Neutral},
 		{"missing trials could sink it", "resolve-rate<0.5", with(func(s *Score) { s.Totals.Worst = 0.4 }), Neutral},
 		{"nothing counted", "resolve-rate<0.5", with(func(s *Score) { s.Totals = Row{Trials: 3, Missing: "3 infra"} }), Neutral},
+		{"half is missing, and could lift it", "resolve-rate<0.6", with(func(s *Score) {
+			s.Totals = Row{Trials: 18, N: 9, Resolved: 0, Rate: stat.Rate(0, 9), Best: 0.5}
+		}), Neutral},
+		{"half is missing, and could sink it", "resolve-rate<0.4", with(func(s *Score) {
+			s.Totals = Row{Trials: 18, N: 9, Resolved: 9, Rate: stat.Rate(9, 9), Worst: 0.5, Best: 1}
+		}), Neutral},
+		{"half is missing, and can't lift it", "resolve-rate<0.8", with(func(s *Score) {
+			s.Totals = Row{Trials: 18, N: 9, Resolved: 0, Rate: stat.Rate(0, 9), Best: 0.5}
+		}), Failure},
 		{"one of two", "regression, resolve-rate<0.9", versus(stat.Better, ""), Failure},
 		{"one of two is open", "regression,resolve-rate<0.5", versus(stat.Unproven, ""), Neutral},
 	}

@@ -37,7 +37,8 @@ func McNemar(b, c int) float64 {
 // observations of both, each task weighing the same, with Student's t over
 // tasks. It never claims more than an exact test would: if flipping the signs
 // of the differences at random explains them (p of 1 - Confidence or more), the
-// interval is widened to hold 0. N and Clusters count tasks.
+// interval is widened to hold 0. One that holds 0 is never narrower than that
+// of as many tasks without any difference. N and Clusters count tasks.
 func PairedDiff(pairs []Pair) Interval {
 	d := differences(pairs)
 	g := len(d)
@@ -52,6 +53,11 @@ func PairedDiff(pairs []Pair) Interval {
 		n := float64(g)
 		half := student(g-1, Confidence) * math.Sqrt(ss/(n-1)/n)
 		out.Lo, out.Hi = clamp(mean-half, -1), clamp(mean+half, -1)
+	}
+	if out.Lo <= 0 && out.Hi >= 0 {
+		// A few small differences prove no more than none at all would.
+		_, least := wilson(0, float64(g), Confidence)
+		out.Lo, out.Hi = math.Min(out.Lo, -least), math.Max(out.Hi, least)
 	}
 	if (out.Lo > 0 || out.Hi < 0) && signFlip(d) >= 1-Confidence {
 		out.Lo, out.Hi = math.Min(out.Lo, 0), math.Max(out.Hi, 0)

@@ -91,7 +91,9 @@ func wilson(p, n, conf float64) (lo, hi float64) {
 // tasks, not the observations, as independent: the variance comes from each
 // task's sum of residuals, Student's t has one degree of freedom fewer than
 // there are tasks. Where all tasks agree (or there is one task only) the
-// interval is Wilson's on the number of tasks.
+// interval is Wilson's on the number of tasks, and it is never narrower than
+// that: a single failure among many passes tells nothing of how much tasks
+// differ, and must not narrow what no failure at all would leave open.
 func ClusterMean(clusters []Cluster) Interval {
 	var sum float64
 	var n, groups int
@@ -120,7 +122,8 @@ func ClusterMean(clusters []Cluster) Interval {
 	g := float64(groups)
 	half := student(groups-1, Confidence) * math.Sqrt(g/(g-1)*ss) / float64(n)
 	out.Method = MethodClustered
-	out.Lo, out.Hi = clamp(mean-half, 0), clamp(mean+half, 0)
+	lo, hi := wilson(mean, g, Confidence)
+	out.Lo, out.Hi = math.Min(clamp(mean-half, 0), lo), math.Max(clamp(mean+half, 0), hi)
 	return out
 }
 

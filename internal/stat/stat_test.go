@@ -49,15 +49,15 @@ func TestClusterMean(t *testing.T) {
 	if got.Method != MethodClustered || got.Lo != 0 || got.Hi != 1 || !got.Few || got.N != 6 || got.Clusters != 3 {
 		t.Errorf("three tasks: %+v", got)
 	}
-	// 12 tasks, 6 at 1 and 6 at 0.5: mean 0.75, sd 0.261116, se 0.0753778,
+	// 12 tasks, 6 at 1 and 6 at 0: mean 0.5, sd 0.522233, se 0.1507557,
 	// t(11) = 2.200985.
 	var cs []Cluster
 	for range 6 {
-		cs = append(cs, Cluster{4, 4}, Cluster{2, 4})
+		cs = append(cs, Cluster{4, 4}, Cluster{0, 4})
 	}
 	got = ClusterMean(cs)
-	near(t, "low", got.Lo, 0.75-2.200985*0.0753778, 1e-5)
-	near(t, "high", got.Hi, 0.75+2.200985*0.0753778, 1e-5)
+	near(t, "low", got.Lo, 0.5-2.200985*0.1507557, 1e-5)
+	near(t, "high", got.Hi, 0.5+2.200985*0.1507557, 1e-5)
 	if got.Few || got.N != 48 {
 		t.Errorf("twelve tasks: %+v", got)
 	}
@@ -80,6 +80,43 @@ func TestClusterMeanAllEqualFallsBackToWilsonOnTasks(t *testing.T) {
 		if got := ClusterMean(none); got != (Interval{Hi: 1, Method: MethodNone}) {
 			t.Errorf("nothing: %+v", got)
 		}
+	}
+}
+
+// One failure more never raises what a rate is proven to be above: a single
+// failure tells nothing about how much tasks differ.
+func TestClusterMeanFallsWithEachFailure(t *testing.T) {
+	for _, shape := range []struct{ tasks, repeats int }{{9, 3}, {20, 3}, {40, 2}, {9, 10}} {
+		last := ClusterMean(passing(shape.tasks, shape.repeats, 0)).Lo
+		for failed := 1; failed <= shape.tasks; failed++ {
+			lo := ClusterMean(passing(shape.tasks, shape.repeats, failed)).Lo
+			if lo > last+1e-9 {
+				t.Errorf("%d tasks of %d trials: lower bound %.4f with %d failures, %.4f with one less", shape.tasks, shape.repeats, lo, failed, last)
+			}
+			last = lo
+		}
+	}
+}
+
+// passing are tasks of which the first ones failed once.
+func passing(tasks, repeats, failed int) []Cluster {
+	out := make([]Cluster, tasks)
+	for i := range out {
+		out[i] = Cluster{Sum: float64(repeats), N: repeats}
+		if i < failed {
+			out[i].Sum--
+		}
+	}
+	return out
+}
+
+// Half the trials at a mean that every task has nearly: the tasks alone leave
+// more open.
+func TestClusterMeanOfTasksThatNearlyAgree(t *testing.T) {
+	got := ClusterMean([]Cluster{{3, 6}, {3, 6}, {2, 4}, {2, 4}, {2, 4}, {3, 5}, {2, 4}, {2, 4}, {2, 4}})
+	lo, hi := Wilson(5, 9, Confidence)
+	if got.Lo > lo || got.Hi < hi-0.05 {
+		t.Errorf("%+v is narrower than %.3f to %.3f", got, lo, hi)
 	}
 }
 
@@ -278,5 +315,21 @@ func TestPairedDiffIsAntisymmetric(t *testing.T) {
 	}
 	if err := quick.Check(f, seeded(200)); err != nil {
 		t.Error(err)
+	}
+}
+
+// A run with one failure more is never proven to be "no worse" where an equal
+// one isn't.
+func TestNoWorseIsNoEasierForALoss(t *testing.T) {
+	equal, loss := make([]Pair, 9), make([]Pair, 9)
+	for i := range equal {
+		equal[i] = Pair{A: Cluster{3, 3}, B: Cluster{3, 3}}
+		loss[i] = equal[i]
+	}
+	loss[0].B.Sum = 2
+	for _, margin := range []float64{0.05, 0.1, 0.2, 0.25, 0.29} {
+		if a, b := Judge(PairedDiff(equal), margin), Judge(PairedDiff(loss), margin); a != NoWorse && b == NoWorse {
+			t.Errorf("margin %v: equal runs are %s, a loss is %s", margin, a, b)
+		}
 	}
 }
