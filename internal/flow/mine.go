@@ -57,7 +57,7 @@ type MineSummary struct {
 
 // mineRules is the version of mining's rules; a cursor of another one is not
 // followed, so that all is looked at again.
-const mineRules = "1"
+const mineRules = "2"
 
 // mineOverlap is how many commits of the main line are looked at again, since
 // a rebased pull request may go on after the cursor.
@@ -218,6 +218,9 @@ func markKey(o mine.Options) string {
 		branch = "HEAD"
 	}
 	key := "git " + mineRules + " " + branch
+	if o.URL != "" {
+		key += " of " + o.URL // whose issues the links name
+	}
 	if o.Base == mine.BaseCutoff {
 		key += " from " + o.Cutoff
 	}

@@ -110,6 +110,18 @@ func TestMining12ASecondRunCostsOnlyWhatIsNew(t *testing.T) {
 	}
 }
 
+// Links by address name the repository's own issues only where its address is
+// known; with another one all is looked at again.
+func TestAnotherAddressLooksAtAllAgain(t *testing.T) {
+	r := minedRepo(t)
+	q := request(t, r)
+	first := mustMine(t, q)
+	q.URL = "https://github.com/acme/elsewhere"
+	if again := mustMine(t, q); again.Looked != first.Looked {
+		t.Errorf("looked at %d of %d", again.Looked, first.Looked)
+	}
+}
+
 func TestAnEarlierSinceLooksAtAllAgain(t *testing.T) {
 	r := minedRepo(t)
 	q := request(t, r)

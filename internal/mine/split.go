@@ -145,6 +145,9 @@ func words(s string) []string {
 func testName(file string) bool {
 	ext := path.Ext(file)
 	stem := strings.TrimSuffix(file, ext)
+	if strings.EqualFold(ext, ".json") { // keys.test.json, beside cart.test.ts
+		return strings.HasSuffix(stem, ".test") || strings.HasSuffix(stem, ".spec")
+	}
 	switch languages()[ext] {
 	case "go":
 		return strings.HasSuffix(stem, "_test")

@@ -33,7 +33,7 @@ func TestMining06SegmentsNotSubstrings(t *testing.T) {
 func TestClassify(t *testing.T) {
 	for want, names := range map[assay.FileClass]string{
 		assay.ClassTest: `pkg/a_test.go internal/x/testdata/in.json tests/test_a.py test_a.py pkg/a_test.py conftest.py app/tests.py
-			src/cart.test.ts src/cart.spec.tsx e2e/login.ts src/__tests__/cart.js src/__snapshots__/cart.test.js.snap web/cart.e2e-spec.ts cart.cy.ts test/index.js
+			src/cart.test.ts src/jwk/keys.test.json src/cart.spec.tsx e2e/login.ts src/__tests__/cart.js src/__snapshots__/cart.test.js.snap web/cart.e2e-spec.ts cart.cy.ts test/index.js
 			crates/a/tests/it.rs src/tests.rs src/parser_test.rs src/test/java/a/FooBar.java src/androidTest/A.kt FooTest.java FooTests.java FooIT.java TestFoo.java FooTestCase.java FooSpec.scala
 			foo_test.cc foo_unittest.cc FooTest.cpp test_foo.c spec/models/user_spec.rb test/user_test.rb spec/spec_helper.rb tests/Unit/UserTest.php a.phpt
 			MyLib.Tests/FooTests.cs MyLib.UnitTests/Helper.cs src/FooTest.cs unit-tests/a.js integration_tests/x.py testdata/vendor/x.go tests/package-lock.json integrationTest/A.java HTTPTest.java`,
