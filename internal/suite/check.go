@@ -269,7 +269,7 @@ func (c *checker) environment() {
 	if env.Network != nil {
 		for i, dest := range env.Network.Allow {
 			if !destinationOK(dest) {
-				c.faultf(fmt.Sprintf("environment.network.allow[%d]", i), "environment.network: %q is no destination; write host:port, without scheme, path or wildcard (pypi.org:443)", dest)
+				c.faultf(fmt.Sprintf("environment.network.allow[%d]", i), "environment.network: %q is no destination; write host:port, without scheme, path or wildcard (api.example.com:443)", dest)
 			}
 		}
 	}
